@@ -1,0 +1,114 @@
+/**
+ * Every error that a user can meet: a closed list of codes, each with its exit code (contract 1), whether waiting
+ * and trying again can mend it, and what to do.
+ */
+
+interface ErrorKind {
+  readonly exitCode: number;
+  readonly retryable: boolean;
+  /** What to do, for a person. A thrower that knows better gives its own. */
+  readonly hint: string;
+}
+
+function kind(exitCode: number, hint: string, retryable = false): ErrorKind {
+  return { exitCode, retryable, hint };
+}
+
+export const ERROR_KINDS = {
+  UNEXPECTED: kind(1, 'This is a fault of domainsync: run again with --log-level debug and report what it prints.'),
+  LOCAL_DISK: kind(1, 'Make room or permit writing at the path named, then run again: what is on disk is kept.'),
+  USAGE: kind(2, 'Run with --help to see the commands and options.'),
+  CONFIG_INVALID: kind(2, 'Correct the places named; nothing has been opened or changed.'),
+  NOT_BUILT: kind(2, 'This part of the configuration is valid, but this version cannot run it yet.'),
+  SOURCE_NAME_MISMATCH: kind(2, 'Check that dataset and slice of the pipeline name what you mean.'),
+  SOURCE_KEY_REJECTED: kind(
+    3,
+    "Check service.apiKey: it may be wrong, rotated or revoked, or the account's IP allow-list lacks this address.",
+  ),
+  SOURCE_NO_ACCESS: kind(4, 'The key is good, but has no active paid access to this dataset: renew or buy it.'),
+  SOURCE_NOT_FOUND: kind(
+    5,
+    'Check dataset and slice of the pipeline; if they are right, the file is not published yet: try later.',
+  ),
+  SOURCE_UNAVAILABLE: kind(
+    6,
+    'The service cannot be reached or fails: check service.url and the network, try later.',
+    true,
+  ),
+  SOURCE_RATE_LIMITED: kind(
+    6,
+    'The rate limit of the key is used up: wait, or share the key among fewer programs.',
+    true,
+  ),
+  SOURCE_UNEXPECTED: kind(6, 'The service answered what its specification does not allow: check service.url.'),
+  FILE_CORRUPT: kind(
+    7,
+    'The file is damaged. Nothing was changed; the local copy was removed, so the next run downloads it anew. If that fails too, the file is bad at the service: tell them.',
+  ),
+  FILE_WINDOW_TOO_LARGE: kind(7, 'Raise download.maxWindowLog (a window takes 2^n bytes of memory), at most 31.'),
+  FILE_TOO_MANY_REJECTED: kind(
+    7,
+    "Look at them with 'domainsync rejects'; raise the pipeline's maxRejected if they may be left out. Nothing was changed.",
+  ),
+  FILE_TOO_FEW_ROWS: kind(7, 'If the file is right, run once with --force, or lower minRows. Nothing was changed.'),
+  DESTINATION_UNREACHABLE: kind(8, 'Check that the server runs and that its url, user and password are right.', true),
+  DESTINATION_REFUSED: kind(8, 'The server refused a statement: its message says why. Nothing half-done is visible.'),
+  DESTINATION_FOREIGN_TABLE: kind(
+    8,
+    'A table of that name exists that domainsync did not make: it is left alone. Choose another table name or move it.',
+  ),
+  DESTINATION_VERIFY_FAILED: kind(
+    8,
+    'What landed is not what was read, so nothing was made visible. Run again; the load starts anew.',
+  ),
+  EMBEDDED_UNAVAILABLE: kind(
+    8,
+    'Install the optional dependencies (npm install without --omit=optional) on a supported platform, or set clickhouse.url to a server.',
+  ),
+  RUN_ELSEWHERE: kind(0, 'Another run of this pipeline is at work: nothing to do.'),
+  TAKEN_OVER: kind(0, 'Another run took this load over and goes on with it: nothing to do.'),
+  INTERRUPTED: kind(130, 'Run again to go on: what has landed is kept.'),
+} as const satisfies Record<string, ErrorKind>;
+
+export type ErrorCode = keyof typeof ERROR_KINDS;
+
+/** An error with a code of the closed list. `message` says what happened, `hint` what to do. Neither holds a secret. */
+export class DomainsyncError extends Error {
+  readonly code: ErrorCode;
+  readonly hint: string;
+  readonly retryable: boolean;
+  /** Milliseconds that the other side asked to wait, where it did. */
+  readonly retryAfter: number | undefined;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { readonly cause?: unknown; readonly hint?: string; readonly retryAfter?: number } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'DomainsyncError';
+    this.code = code;
+    this.hint = options.hint ?? ERROR_KINDS[code].hint;
+    this.retryable = ERROR_KINDS[code].retryable;
+    this.retryAfter = options.retryAfter;
+  }
+
+  get exitCode(): number {
+    return ERROR_KINDS[this.code].exitCode;
+  }
+}
+
+/** Anything thrown, as a DomainsyncError: an abort is INTERRUPTED, what is not ours is UNEXPECTED. */
+export function asDomainsyncError(thrown: unknown): DomainsyncError {
+  if (thrown instanceof DomainsyncError) return thrown;
+  if (thrown instanceof Error && thrown.name === 'AbortError') {
+    return thrown.cause instanceof DomainsyncError ? thrown.cause : interrupted();
+  }
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  return new DomainsyncError('UNEXPECTED', message, { cause: thrown });
+}
+
+/** The reason that an aborted run's signal carries. */
+export function interrupted(): DomainsyncError {
+  return new DomainsyncError('INTERRUPTED', 'the run was interrupted');
+}
