@@ -58,6 +58,19 @@ export function strongValidator(file: Pick<RemoteFile, 'etag'>): string | null {
   return file.etag !== null && !file.etag.startsWith('W/') ? file.etag : null;
 }
 
+/**
+ * Whether a file is the one that is held (contract 4): of one date, another strong validator or another size is a new
+ * revision; without two strong validators to compare, the same size is the same file.
+ */
+export function sameFile(
+  held: Pick<RemoteFile, 'date' | 'size' | 'etag'>,
+  file: Pick<RemoteFile, 'date' | 'size' | 'etag'>,
+): boolean {
+  if (held.date !== file.date || held.size !== file.size) return false;
+  const [before, now] = [strongValidator(held), strongValidator(file)];
+  return before === null || now === null || before === now;
+}
+
 /** How the bytes of a local file are compressed. */
 export type Compression = 'zstd' | 'none';
 
@@ -298,6 +311,13 @@ export interface Destination {
   readonly name: 'clickhouse' | 'kafka';
   /** What it holds for the pipeline's target; null when nothing yet. Read only, makes nothing. */
   held(signal: AbortSignal): Promise<Held | null>;
+  /**
+   * First of every run: finishes what a killed run had decided (a verified file that was being applied), repairs the
+   * record of runs from what is held, and drops what is of no use any more. Idempotent.
+   * @param keepUnfinished a load whose blocks are still landing stays, though its file is the one that is held (`--force`)
+   * @throws RUN_ELSEWHERE when another run is at work
+   */
+  recover(keepUnfinished: boolean, signal: AbortSignal): Promise<void>;
   /**
    * Becomes the owner of the load of a file, or goes on with the one that a killed run left.
    * Idempotent. Throws RUN_ELSEWHERE when another run is at work, DESTINATION_* when it cannot.

@@ -1,0 +1,34 @@
+/** What of a valid configuration this version cannot run yet. An entry goes when its part is built. */
+import type { Config, Pipeline } from './schema.ts';
+
+interface Missing {
+  readonly what: string;
+  readonly used: (pipeline: Pipeline, config: Config) => boolean;
+}
+
+const MISSING: readonly Missing[] = [
+  { what: 'to.kafka: publishing to Kafka', used: ({ to }) => to.kafka !== undefined },
+  { what: 'to.clickhouse.mode: replace', used: ({ to }) => to.clickhouse?.mode === 'replace' },
+  { what: 'to.clickhouse.mode: append', used: ({ to }) => to.clickhouse?.mode === 'append' },
+  {
+    what: 'to.clickhouse.deletes: false',
+    used: ({ to }) => to.clickhouse?.mode === 'sync' && !to.clickhouse.deletes,
+  },
+  { what: 'to.clickhouse.table: several pipelines sharing one table', used: sharesTable },
+  { what: 'where: loading some rows only', used: ({ where }) => where.length > 0 },
+  { what: 'columns: loading some columns only', used: ({ columns }) => columns !== undefined },
+];
+
+/** Why this version cannot run the pipeline, in words for the user (the message of NOT_BUILT); null: it can. */
+export function notBuilt(pipeline: Pipeline, config: Config): string | null {
+  const missing = MISSING.filter(({ used }) => used(pipeline, config)).map(({ what }) => what);
+  return missing.length === 0
+    ? null
+    : `pipeline '${pipeline.name}' is valid, but this version cannot run yet: ${missing.join('; ')}`;
+}
+
+function sharesTable(pipeline: Pipeline, config: Config): boolean {
+  const table = pipeline.to.clickhouse?.table;
+  if (table === undefined) return false;
+  return config.pipelines.some((other) => other.name !== pipeline.name && other.to.clickhouse?.table === table);
+}

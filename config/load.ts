@@ -1,0 +1,242 @@
+/** Reads the configuration: the only place of domainsync that looks at the environment or at a configuration file. */
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { LineCounter, parseDocument } from 'yaml';
+import type { z } from 'zod';
+import { DomainsyncError } from '../src/errors.ts';
+import { selectColumns } from '../src/rows/columns.ts';
+import type { Where } from '../src/types.ts';
+import { suggestion } from './nearest.ts';
+import { overlaps } from './overlaps.ts';
+import { pipeline as pipelineSchema } from './pipeline.ts';
+import type { ClickHouseConfig, Config, Pipeline } from './schema.ts';
+import * as sections from './sections.ts';
+import { type Environment, substitute, TooDeep } from './substitute.ts';
+import { type Fault, faultsOf, isMapping } from './values.ts';
+
+export const DEFAULT_PATH = 'config/domainsync.yaml';
+
+export interface LoadOptions {
+  /** As given on the command line; without one DOMAINSYNC_CONFIG, then `config/domainsync.yaml`. */
+  readonly path?: string | undefined;
+  /** Default: the process's own. */
+  readonly env?: Environment;
+  /** Where relative paths start. Default: the process's working directory. */
+  readonly cwd?: string;
+  /** A command that never asks the service passes false: then a `service` without url or key is no fault. */
+  readonly needs: { readonly service: boolean };
+}
+
+/** As LoadOptions, with nothing left to find out; `path` is only named in what is said. */
+export type ParseOptions = Required<LoadOptions> & { readonly path: string };
+
+/**
+ * The checked configuration. Opens nothing but the file.
+ * @throws CONFIG_INVALID telling every fault with its path, and no value
+ */
+export function loadConfig(options: LoadOptions): Config {
+  const { env = process.env, cwd = process.cwd(), needs } = options;
+  const path = options.path ?? (env['DOMAINSYNC_CONFIG'] || DEFAULT_PATH);
+  const result = parseConfig(readText(resolve(cwd, path), path), { path, env, cwd, needs });
+  if ('config' in result) return result.config;
+  const count = result.faults.length === 1 ? 'a fault' : `${result.faults.length} faults`;
+  throw new DomainsyncError('CONFIG_INVALID', [`${path} has ${count}:`, ...result.faults].join('\n'));
+}
+
+/** What loadConfig does with a file's text; the faults each as `path: what is wrong`. */
+export function parseConfig(
+  text: string,
+  { path, env, cwd, needs }: ParseOptions,
+): { readonly config: Config } | { readonly faults: readonly string[] } {
+  const parsed = parseYaml(text);
+  if ('faults' in parsed) return parsed;
+  let root: unknown;
+  try {
+    root = substitute(parsed.value ?? {}, env);
+  } catch (error) {
+    if (error instanceof TooDeep) return { faults: ['it is nested too deeply'] };
+    throw error;
+  }
+  if (!isMapping(root)) return { faults: ['it must be a mapping of sections, such as pipelines'] };
+  const faults = unknownSections(root);
+  const config = assemble(root, { path, cwd, needs }, faults);
+  return faults.length === 0 ? { config: deepFreeze(config) } : { faults: faults.map(describe) };
+}
+
+function readText(absolute: string, path: string): string {
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(absolute);
+  } catch (cause) {
+    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error';
+    const missing = code === 'ENOENT';
+    throw new DomainsyncError('CONFIG_INVALID', `${path} ${missing ? 'does not exist' : `cannot be read: ${code}`}`, {
+      cause,
+      hint: 'Name the file with --config or DOMAINSYNC_CONFIG; a working example comes with domainsync as config/domainsync.yaml.',
+    });
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new DomainsyncError('CONFIG_INVALID', `${path} is not UTF-8 text`);
+  }
+}
+
+/** The library's own messages quote the file, in which secrets may stand: these say the usual faults without. */
+const YAML_FAULTS: Readonly<Record<string, string>> = {
+  DUPLICATE_KEY: 'this key stands twice in one mapping',
+  MULTIPLE_DOCS: 'the file must hold one document',
+  TAB_AS_INDENT: 'indent with spaces, not with tabs',
+  NON_STRING_KEY: 'a key must be plain text',
+  BAD_INDENT: 'the indentation is wrong, or a bracket is not closed',
+  BLOCK_AS_IMPLICIT_KEY: 'a mapping cannot start here: put a value with a colon in quotes',
+  MISSING_CHAR: 'a quote, bracket, colon or comma is missing',
+  BAD_DQ_ESCAPE: 'an unknown escape in double quotes: double the backslash, or use single quotes',
+  TAG_RESOLVE_FAILED: 'tags (!) are not supported: put a value that starts with ! in quotes',
+};
+
+function parseYaml(text: string): { readonly value: unknown } | { readonly faults: readonly string[] } {
+  const lineCounter = new LineCounter();
+  const document = parseDocument(text, {
+    lineCounter,
+    prettyErrors: false,
+    stringKeys: true,
+    resolveKnownTags: false,
+    logLevel: 'error',
+  });
+  // Warnings too: they tell of values that were not understood.
+  const faults = [...document.errors, ...document.warnings].map(({ code, pos }) => {
+    const { line, col } = lineCounter.linePos(pos[0]);
+    return `line ${line}, column ${col}: ${YAML_FAULTS[code] ?? 'this is no valid YAML'}`;
+  });
+  if (faults.length > 0) return { faults };
+  try {
+    return { value: document.toJS() };
+  } catch {
+    // An alias without its anchor; the error quotes it.
+    return { faults: ['an alias (*) names no anchor: put a value that starts with * in quotes'] };
+  }
+}
+
+const SECTIONS = ['service', 'clickhouse', 'kafka', 'redis', 'dataDir', 'download', 'history', 'worker', 'pipelines'];
+
+function unknownSections(root: Readonly<Record<string, unknown>>): Fault[] {
+  const unknown = Object.keys(root).filter((key) => !SECTIONS.includes(key));
+  return unknown.map((key) => ({ path: [key], message: `unknown key${suggestion(key, SECTIONS)}`, absent: false }));
+}
+
+/** Builds the configuration and collects the faults; what it builds is of use only when there are none. */
+function assemble(
+  root: Readonly<Record<string, unknown>>,
+  { path, cwd, needs }: Pick<ParseOptions, 'path' | 'cwd' | 'needs'>,
+  faults: Fault[],
+): Config {
+  // A section of which every line is commented out is null in YAML: its defaults are meant.
+  const raw = (name: string): unknown => root[name] ?? {};
+  const read = <T extends z.ZodType>(schema: T, value: unknown, under: Fault['path']): z.output<T> => {
+    const result = schema.safeParse(value);
+    if (!result.success) faults.push(...faultsOf(result.error, under));
+    return result.data as z.output<T>;
+  };
+  const service = readService(raw('service'), needs.service, faults);
+  const clickhouse = read(sections.clickhouse, raw('clickhouse'), ['clickhouse']);
+  const kafka = read(sections.kafka, raw('kafka'), ['kafka']);
+  const redis = read(sections.redis, raw('redis'), ['redis']);
+  const dataDir = read(sections.dataDir, root['dataDir'], ['dataDir']);
+  const download = read(sections.download, raw('download'), ['download']);
+  const history = read(sections.history, raw('history'), ['history']);
+  const worker = read(sections.worker, raw('worker'), ['worker']);
+  const pipelines = readPipelines(raw('pipelines'), faults);
+  return {
+    path,
+    service,
+    clickhouse: clickhouse && clickHouseOf(clickhouse, cwd),
+    kafka: kafka && { brokers: kafka.brokers, ssl: kafka.ssl, sasl: kafka.sasl },
+    redis,
+    dataDir: dataDir && resolve(cwd, dataDir),
+    download,
+    history,
+    worker: worker && { host: worker.http.host, port: worker.http.port, token: worker.token || undefined },
+    pipelines,
+  };
+}
+
+function readService(raw: unknown, needed: boolean, faults: Fault[]): Config['service'] {
+  const result = sections.service.safeParse(raw);
+  if (result.success) return { url: result.data.url, apiKey: result.data.apiKey };
+  const found = faultsOf(result.error, ['service']);
+  faults.push(...found.filter((fault) => needed || !fault.absent));
+  return undefined;
+}
+
+function clickHouseOf(parsed: z.output<typeof sections.clickhouse>, cwd: string): ClickHouseConfig {
+  const { url, database, username, password } = parsed;
+  const settings = parsed.settings ?? {};
+  return url.startsWith('embedded:')
+    ? { kind: 'embedded', path: resolve(cwd, url.slice('embedded:'.length)), database, settings }
+    : { kind: 'server', url, database, username, password, settings };
+}
+
+function readPipelines(raw: unknown, faults: Fault[]): readonly Pipeline[] {
+  if (!isMapping(raw)) {
+    faults.push({ path: ['pipelines'], message: 'must be a mapping of names to pipelines', absent: false });
+    return [];
+  }
+  const pipelines: Pipeline[] = [];
+  for (const [name, value] of Object.entries(raw)) {
+    const path = ['pipelines', name];
+    // A leading dash would read as an option on the command line.
+    if (!/^[a-z0-9][a-z0-9-]{0,99}$/.test(name)) {
+      const message = 'a name is of a-z, 0-9 and -, at most 100, and starts with no -';
+      faults.push({ path, message, absent: false });
+    }
+    const result = pipelineSchema.safeParse(value);
+    if (result.success) pipelines.push(pipelineOf(name, result.data));
+    else faults.push(...faultsOf(result.error, path));
+  }
+  faults.push(...overlaps(pipelines));
+  return pipelines;
+}
+
+function pipelineOf(name: string, parsed: z.output<typeof pipelineSchema>): Pipeline {
+  const { dataset, slice, schedule, columns, maxRejected, minRows } = parsed;
+  const { clickhouse, kafka } = parsed.to;
+  const where: Where = Object.entries(parsed.where ?? {}).flatMap(([column, values]) =>
+    values === undefined ? [] : [{ column, values }],
+  );
+  const inSync = clickhouse?.mode === 'sync';
+  return {
+    name,
+    target: slice === undefined ? { dataset } : { dataset, slice },
+    schedule,
+    where,
+    columns: columns && selectColumns(columns).map((column) => column.name),
+    maxRejected,
+    minRows,
+    to: {
+      clickhouse: clickhouse && {
+        table: clickhouse.table,
+        mode: clickhouse.mode,
+        deletes: inSync && clickhouse.deletes !== false,
+        changes: inSync && clickhouse.changes !== false,
+      },
+      kafka,
+    },
+  };
+}
+
+function describe({ path, message }: Fault): string {
+  const where = path.reduce<string>((text, part) => {
+    if (typeof part === 'number') return `${text}[${part}]`;
+    return text === '' ? part : `${text}.${part}`;
+  }, '');
+  return `${where}: ${message}`;
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const inner of Object.values(value)) deepFreeze(inner);
+  }
+  return value;
+}

@@ -1,0 +1,88 @@
+/** Which pipelines may write to one table or topic (contract 2, last paragraph). */
+import { selectColumns } from '../src/rows/columns.ts';
+import { sourceKey } from '../src/types.ts';
+import type { Pipeline } from './schema.ts';
+import type { Fault } from './values.ts';
+
+/**
+ * The faults of pipelines that get in each other's way: each told once, of the later pipeline. Looking at pairs is
+ * enough: all pairs being fine is the same as the group being fine, since a pipeline that deletes forces every other
+ * one to have a slice of the same scope and another key.
+ */
+export function overlaps(pipelines: readonly Pipeline[]): Fault[] {
+  const faults: Fault[] = [];
+  for (const [n, later] of pipelines.entries()) {
+    const earlier = pipelines.slice(0, n);
+    const table = firstOf(earlier, (other) => tableConflict(other, later));
+    if (table !== undefined) faults.push(fault(later, ['clickhouse', 'table'], table));
+    const topic = firstOf(earlier, (other) => topicConflict(other, later));
+    if (topic !== undefined) faults.push(fault(later, ['kafka', 'topic'], topic));
+  }
+  return faults;
+}
+
+const DISJOINT = 'each has a slice of scope tld, or each of scope tld_suffix, with another key';
+
+function tableConflict(a: Pipeline, b: Pipeline): string | null {
+  const [to, other] = [b.to.clickhouse, a.to.clickhouse];
+  if (to === undefined || other === undefined || to.table !== other.table) return null;
+  const shared = `pipelines '${a.name}' and '${b.name}' share the table ${to.table}`;
+  if (to.mode === 'replace' || other.mode === 'replace') {
+    return `${shared}: a table of mode replace can have only one pipeline; modes sync and append may share`;
+  }
+  if (to.mode !== other.mode) return `${shared}: they must have the same mode`;
+  const alike = mustAgree(a, b);
+  if (alike !== null) return `${shared}: ${alike}`;
+  if (to.changes !== other.changes) return `${shared}: they must agree in changes`;
+  if (sameSource(a, b)) return `${shared}: they must not load the same slice into it twice`;
+  if (disjoint(a, b) || (to.mode === 'sync' && !to.deletes && !other.deletes)) return null;
+  const allowed = to.mode === 'sync' ? `${DISJOINT}, or where all have deletes: false` : DISJOINT;
+  return `${shared}: this is allowed only where ${allowed}`;
+}
+
+function topicConflict(a: Pipeline, b: Pipeline): string | null {
+  const [to, other] = [b.to.kafka, a.to.kafka];
+  if (to === undefined || other === undefined || to.topic !== other.topic) return null;
+  const shared = `pipelines '${a.name}' and '${b.name}' share the topic ${to.topic}`;
+  const alike = mustAgree(a, b);
+  if (alike !== null) return `${shared}: ${alike}`;
+  return disjoint(a, b) ? null : `${shared}: this is allowed only where ${DISJOINT}`;
+}
+
+function mustAgree(a: Pipeline, b: Pipeline): string | null {
+  if (a.target.dataset !== b.target.dataset) return 'they must load the same dataset';
+  return columnsOf(a) === columnsOf(b) ? null : 'they must have the same columns';
+}
+
+/** A list of all columns is the same as no list. */
+function columnsOf(pipeline: Pipeline): string {
+  return selectColumns(pipeline.columns)
+    .map((column) => column.name)
+    .join();
+}
+
+function sameSource(a: Pipeline, b: Pipeline): boolean {
+  return sourceKey(a.target).toLowerCase() === sourceKey(b.target).toLowerCase();
+}
+
+/**
+ * No domain can be in both slices. A tld and a tld_suffix are not told apart so: `uk` holds what `co.uk` holds. Nor
+ * are countries and technologies: a domain moves between them, or has several.
+ */
+function disjoint(a: Pipeline, b: Pipeline): boolean {
+  const [one, two] = [a.target.slice, b.target.slice];
+  if (one === undefined || two === undefined || one.scope !== two.scope) return false;
+  return (one.scope === 'tld' || one.scope === 'tld_suffix') && one.key.toLowerCase() !== two.key.toLowerCase();
+}
+
+function firstOf(earlier: readonly Pipeline[], conflict: (other: Pipeline) => string | null): string | undefined {
+  for (const other of earlier) {
+    const message = conflict(other);
+    if (message !== null) return message;
+  }
+  return undefined;
+}
+
+function fault(pipeline: Pipeline, key: readonly string[], message: string): Fault {
+  return { path: ['pipelines', pipeline.name, 'to', ...key], message, absent: false };
+}

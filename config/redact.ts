@@ -1,0 +1,62 @@
+/** Keeps the secrets of a configuration out of everything that is printed. */
+import type { Config } from './schema.ts';
+
+/**
+ * A function that puts `***` for every secret of the configuration, in all the forms in which it may turn up: plain,
+ * in a URL, in a JSON string, in an Authorization header of user and password.
+ */
+export function redactor(config: Config): (text: string) => string {
+  const forms = new Set(secretsOf(config).flatMap(formsOf));
+  forms.delete('');
+  if (forms.size === 0) return (text) => text;
+  // Longest first, so that a secret which holds another one goes as a whole; in one pass, so that `***` stays.
+  const ordered = [...forms].sort((a, b) => b.length - a.length);
+  const pattern = new RegExp(ordered.map((form) => form.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|'), 'g');
+  return (text) => text.replace(pattern, '***');
+}
+
+function secretsOf({ service, clickhouse, kafka, redis, worker }: Config): string[] {
+  const secrets = [service?.apiKey, worker.token];
+  if (clickhouse.kind === 'server' && clickhouse.password !== '') {
+    secrets.push(clickhouse.password, basic(clickhouse.username, clickhouse.password));
+  }
+  const { sasl, ssl } = kafka;
+  if (sasl !== undefined) {
+    secrets.push(sasl.password, sasl.accessKeyId, sasl.secretAccessKey, sasl.sessionToken);
+    secrets.push(sasl.authorizationIdentity);
+  }
+  if (typeof ssl === 'object') secrets.push(ssl.key, ssl.passphrase);
+  const url = new URL(redis.url);
+  secrets.push(url.password, decoded(url.password));
+  // A user's name alone is printed by nobody, but the URL as a whole may be, as it stands.
+  if (url.username !== '' || url.password !== '') secrets.push(`${url.username}:${url.password}`);
+  return secrets.filter((secret) => secret !== undefined);
+}
+
+/** As in an Authorization header. */
+function basic(username: string, password: string): string {
+  return Buffer.from(`${username}:${password}`).toString('base64');
+}
+
+function formsOf(secret: string): string[] {
+  const encoded = wellFormed(encodeURIComponent, secret);
+  const json = JSON.stringify(secret).slice(1, -1);
+  return [secret, encoded, lowerHex(encoded), new URLSearchParams([['', secret]]).toString().slice(1), json];
+}
+
+function lowerHex(encoded: string): string {
+  return encoded.replace(/%[0-9A-F]{2}/g, (code) => code.toLowerCase());
+}
+
+function decoded(text: string): string {
+  return wellFormed(decodeURIComponent, text);
+}
+
+/** A lone surrogate or percent sign makes these functions throw. */
+function wellFormed(change: (text: string) => string, text: string): string {
+  try {
+    return change(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,122 @@
+/** The configuration as the commands get it (contract 2). What a file may say: sections.ts and pipeline.ts. */
+import type { Target, Where } from '../src/types.ts';
+
+/** A checked configuration, frozen. Paths are absolute, URLs without a slash at their end, times in milliseconds. */
+export interface Config {
+  /** The file it came from, as it was named. */
+  readonly path: string;
+  /** Undefined only where the command said that it does without, and a variable or the whole section is missing. */
+  readonly service: ServiceConfig | undefined;
+  readonly clickhouse: ClickHouseConfig;
+  readonly kafka: KafkaConfig;
+  /** The URL may hold a user and a password. */
+  readonly redis: { readonly url: string };
+  readonly dataDir: string;
+  readonly download: DownloadConfig;
+  /** Milliseconds for which the tables remember. */
+  readonly history: { readonly runs: number; readonly rejects: number };
+  readonly worker: WorkerConfig;
+  /** In the order of the file. */
+  readonly pipelines: readonly Pipeline[];
+}
+
+export interface ServiceConfig {
+  readonly url: string;
+  readonly apiKey: string;
+}
+
+/** Values for ClickHouse's own settings, sent with every statement. */
+export type ClickHouseSettings = Readonly<Record<string, string | number | boolean>>;
+
+export type ClickHouseConfig =
+  | {
+      readonly kind: 'embedded';
+      /** Its data folder. */
+      readonly path: string;
+      readonly database: string;
+      readonly settings: ClickHouseSettings;
+    }
+  | {
+      readonly kind: 'server';
+      readonly url: string;
+      readonly database: string;
+      readonly username: string;
+      readonly password: string;
+      readonly settings: ClickHouseSettings;
+    };
+
+export interface KafkaConfig {
+  /** Each `host:port`. */
+  readonly brokers: readonly string[];
+  readonly ssl: boolean | KafkaTls | undefined;
+  readonly sasl: KafkaSasl | undefined;
+}
+
+/** As `tls.connect` takes them: certificates and keys as PEM text. */
+export interface KafkaTls {
+  readonly rejectUnauthorized?: boolean | undefined;
+  readonly ca?: string | undefined;
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
+  readonly passphrase?: string | undefined;
+  readonly servername?: string | undefined;
+}
+
+/** As kafkajs takes them. Keys that the mechanism does not use are absent. */
+export interface KafkaSasl {
+  readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512' | 'aws';
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+  readonly authorizationIdentity?: string | undefined;
+  readonly accessKeyId?: string | undefined;
+  readonly secretAccessKey?: string | undefined;
+  readonly sessionToken?: string | undefined;
+}
+
+export interface DownloadConfig {
+  /** Verified files kept for each target; 0: removed once loaded. */
+  readonly keep: number;
+  /** Largest zstd window, as a power of two. */
+  readonly maxWindowLog: number;
+}
+
+export interface WorkerConfig {
+  /** Without the brackets of an IPv6 address. */
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  readonly token: string | undefined;
+}
+
+export interface Pipeline {
+  readonly name: string;
+  /** The slice's key in lower case. */
+  readonly target: Target;
+  /** Cron in UTC; undefined: the worker runs it only when asked. */
+  readonly schedule: string | undefined;
+  /** Values in lower case; empty: all rows. */
+  readonly where: Where;
+  /** Names in the schema's order, `domain` among them; undefined: all. */
+  readonly columns: readonly string[] | undefined;
+  readonly maxRejected: number;
+  readonly minRows: number;
+  /** At least one of them. */
+  readonly to: { readonly clickhouse: ClickHouseTable | undefined; readonly kafka: KafkaTopic | undefined };
+}
+
+export interface ClickHouseTable {
+  readonly table: string;
+  readonly mode: 'sync' | 'replace' | 'append';
+  /** False outside mode `sync`. */
+  readonly deletes: boolean;
+  /** False outside mode `sync`. */
+  readonly changes: boolean;
+}
+
+export interface KafkaTopic {
+  readonly topic: string;
+  readonly publish: 'changes' | 'snapshot';
+  readonly compression: 'zstd' | 'gzip' | 'none';
+  readonly partitions: number;
+  readonly replicationFactor: number;
+}

@@ -1,0 +1,149 @@
+/** What a file may say in every section but `pipelines` (contract 2), with the defaults. */
+import { z } from 'zod';
+import {
+  Bad,
+  duration,
+  faultsOf,
+  flag,
+  hostAndPort,
+  isLoopback,
+  isMapping,
+  type Loose,
+  leaf,
+  list,
+  matching,
+  notA,
+  number,
+  oneOf,
+  optionalText,
+  rule,
+  section,
+  text,
+  webUrl,
+} from './values.ts';
+
+const HTTP_NEEDS = 'must be https: over http the key would travel unencrypted (allowHttp: true permits it)';
+
+export const service = rule(
+  section({
+    url: text((value) => webUrl(value, 'a URL of https, or http')),
+    // It becomes a header's value: anything else could not be sent, or would end the header.
+    apiKey: matching(/^[!-~]+$/, 'printable ASCII without spaces'),
+    allowHttp: flag().default(false),
+  }),
+  'url',
+  HTTP_NEEDS,
+  ({ url, allowHttp }) =>
+    typeof url !== 'string' || allowHttp !== false || !url.startsWith('http:') || isLoopback(new URL(url).hostname),
+);
+
+const setting = leaf((value) =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+    ? value
+    : new Bad('must be text, a number, true or false'),
+);
+
+const settings = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), setting, {
+  error: (issue) => (issue.code === 'invalid_key' ? 'is no name of a setting' : notA('mapping', issue.input)),
+});
+
+export const clickhouse = section({
+  url: text((value) => {
+    if (!value.startsWith('embedded:')) return webUrl(value, 'embedded:<folder>, or a URL of http or https');
+    return value === 'embedded:' ? new Bad('must name a folder: embedded:./data/clickhouse') : value;
+  }).default('embedded:./data/clickhouse'),
+  database: matching(/^[A-Za-z_][A-Za-z0-9_-]*$/, 'a name: letters, digits, _ and -').default('default'),
+  username: text().default('default'),
+  password: optionalText().default(''),
+  settings: settings.nullable().default({}),
+});
+
+const tls = section({
+  rejectUnauthorized: flag().optional(),
+  ca: text().optional(),
+  cert: text().optional(),
+  key: text().optional(),
+  passphrase: text().optional(),
+  servername: text().optional(),
+});
+
+/** One schema for a lone value, another for a mapping. */
+const ssl = z.unknown().transform((input, context): boolean | z.output<typeof tls> => {
+  const result = isMapping(input) ? tls.safeParse(input) : flag().safeParse(input);
+  if (result.success) return result.data;
+  for (const fault of faultsOf(result.error, [])) {
+    context.addIssue({
+      code: 'custom',
+      message: fault.message,
+      path: [...fault.path],
+      params: { absent: fault.absent },
+    });
+  }
+  return z.NEVER;
+});
+
+const PASSWORD_KEYS = ['username', 'password'];
+const AWS_KEYS = ['authorizationIdentity', 'accessKeyId', 'secretAccessKey'];
+
+const sasl = section({
+  mechanism: oneOf(['plain', 'scram-sha-256', 'scram-sha-512', 'aws']),
+  username: text().optional(),
+  password: text().optional(),
+  authorizationIdentity: text().optional(),
+  accessKeyId: text().optional(),
+  secretAccessKey: text().optional(),
+  sessionToken: text().optional(),
+}).superRefine((value: Loose, context) => {
+  const needed = value['mechanism'] === 'aws' ? AWS_KEYS : PASSWORD_KEYS;
+  const foreign = value['mechanism'] === 'aws' ? PASSWORD_KEYS : [...AWS_KEYS, 'sessionToken'];
+  const add = (key: string, message: string): void => context.addIssue({ code: 'custom', path: [key], message });
+  for (const key of needed) if (value[key] === undefined) add(key, 'is missing: the mechanism needs it');
+  for (const key of foreign) if (value[key] !== undefined) add(key, 'does not belong to the mechanism');
+});
+
+const broker = leaf((value) => {
+  const read = hostAndPort(1).safeParse(value);
+  return read.success ? String(value) : new Bad('must be host:port');
+});
+
+export const kafka = section({
+  brokers: list(broker).default(['localhost:9092']),
+  ssl: ssl.optional(),
+  sasl: sasl.optional(),
+});
+
+/** Redis alone may have its user and password in the URL: it has no other place for them. */
+export const redis = section({
+  url: text((value) => {
+    const fits = URL.canParse(value) && /^rediss?:\/\/[^/]/.test(value) && new URL(value).hostname !== '';
+    return fits ? value : new Bad('must be a URL of redis or rediss');
+  }).default('redis://localhost:6379'),
+});
+
+export const dataDir = text().default('./data');
+
+export const download = section({
+  keep: number({ min: 0, max: 1_000_000, whole: true }, 'a whole number, 0 or more').default(1),
+  maxWindowLog: number({ min: 10, max: 31, whole: true }, 'a whole number from 10 to 31').default(27),
+});
+
+const DAY = 86_400_000;
+
+export const history = section({
+  runs: duration().default(365 * DAY),
+  rejects: duration().default(30 * DAY),
+});
+
+export const worker = rule(
+  section({
+    http: hostAndPort(0).default({ host: '127.0.0.1', port: 8080 }),
+    // A token that comes empty out of the environment is none.
+    token: leaf((value) =>
+      typeof value === 'string' && /^[!-~]*$/.test(value) ? value : new Bad('must be printable ASCII without spaces'),
+    ).optional(),
+  }),
+  'http',
+  'needs worker.token: without one, the worker binds only a loopback address',
+  ({ http, token }) =>
+    !isMapping(http) || typeof http['host'] !== 'string' || isLoopback(http['host']) || (token ?? '') !== '',
+);

@@ -1,0 +1,247 @@
+/** The ClickHouse destination of one pipeline. */
+import { randomUUID } from 'node:crypto';
+import { DomainsyncError } from '../../src/errors.ts';
+import {
+  type Column,
+  type Destination,
+  type DestinationStatus,
+  type Encoding,
+  type Held,
+  type Load,
+  type LoadRequest,
+  type RecordedReject,
+  sameFile,
+  sourceKey,
+  type Target,
+  type Where,
+} from '../../src/types.ts';
+import type { LiveTables } from './apply.ts';
+import type { Server } from './client.ts';
+import { SERVER_CODES, serverCode } from './errors.ts';
+import { countRejects, lastRun, listRejects, recordEnded, recordLoaded } from './history.ts';
+import { ClickHouseLoad, type LoadContext } from './load.ts';
+import { identifier, REJECTS_TABLE, RUNS_TABLE } from './names.ts';
+import type { RowBinaryOptions } from './rowbinary.ts';
+import { createChangesTable, createLiveTable, createLiveView, createRejectsTable, createRunsTable } from './schema.ts';
+import { createStaging, dropSet, listSets, type Staging, type StagingSet, takeOver } from './staging.ts';
+import { EMPTY_LIVE_STATE, type LiveState, loadKey, parseComment, type WorkState } from './state.ts';
+import { landedBlocks } from './verify.ts';
+
+/** What a pipeline's configuration says of this destination. */
+export interface ClickHouseDestinationOptions {
+  readonly pipeline: string;
+  readonly target: Target;
+  readonly table: string;
+  /** Keep `<table>_changes`. */
+  readonly changes: boolean;
+  readonly columns: readonly Column[];
+  readonly where: Where;
+  readonly maxRejected: number;
+  readonly minRows: number;
+  /** Seconds that domainsync_runs and domainsync_rejects remember. */
+  readonly history: { readonly runs: number; readonly rejects: number };
+  /** URL of the module with RowBinary's row writer, for the encoding threads. */
+  readonly writerModule: string;
+}
+
+export class ClickHouseDestination implements Destination {
+  readonly name = 'clickhouse';
+  readonly #server: Server;
+  readonly #options: ClickHouseDestinationOptions;
+  readonly #source: string;
+  readonly #tables: LiveTables;
+
+  constructor(server: Server, options: ClickHouseDestinationOptions) {
+    this.#server = server;
+    this.#options = options;
+    this.#source = sourceKey(options.target);
+    this.#tables = {
+      live: server.table(options.table),
+      changes: options.changes ? server.table(`${options.table}_changes`) : null,
+      columns: options.columns,
+    };
+  }
+
+  async held(signal: AbortSignal): Promise<Held | null> {
+    const state = await this.#liveState(signal);
+    return state?.sources[this.#source] ?? null;
+  }
+
+  async recover(keepUnfinished: boolean, signal: AbortSignal): Promise<void> {
+    const { pipeline } = this.#options;
+    const sets = await this.#sets(signal);
+    const unfinished = sets.find((set) => set.work !== null);
+    for (const set of sets) {
+      // A drop that was killed, or parts that a killed take-over has not brought along.
+      if (unfinished === undefined) await dropSet(this.#server, pipeline, set, signal);
+    }
+    if (unfinished === undefined || unfinished.work === null) return;
+    await this.#prepare(signal);
+    const staging = await takeOver(this.#server, pipeline, unfinished, signal);
+    try {
+      await this.#recoverOwned(staging, unfinished.work, keepUnfinished, signal);
+    } finally {
+      staging.letGo();
+    }
+  }
+
+  async #recoverOwned(staging: Staging, work: WorkState, keep: boolean, signal: AbortSignal): Promise<void> {
+    const held = (await this.#liveState(signal))?.sources[work.source];
+    if (held?.run.id === work.run) {
+      // Visible, but perhaps not on record.
+      await recordLoaded(this.#server, held, signal);
+      await staging.drop(signal);
+    } else if (work.phase === 'ready') {
+      const load = await this.#resumed(staging, work, this.#context(true, work), signal);
+      await load.applyReady(signal);
+    } else if (!keep && held !== undefined && (held.date > work.file.date || sameFile(held, work.file))) {
+      await this.#discard(staging, work, signal);
+    } else {
+      await staging.save({ ...work, owner: null }, signal);
+    }
+  }
+
+  /** Gives up what a run that was killed or interrupted had landed, on record. */
+  async #discard(staging: Staging, work: WorkState, signal: AbortSignal): Promise<void> {
+    const error = new DomainsyncError('INTERRUPTED', 'the run was interrupted, and its file is not wanted any more');
+    await recordEnded(staging, work, error, null, signal);
+    await staging.drop(signal);
+  }
+
+  async open(request: LoadRequest, signal: AbortSignal): Promise<Load> {
+    await this.#prepare(signal);
+    const { pipeline, columns, where } = this.#options;
+    const live = (await this.#liveState(signal)) ?? EMPTY_LIVE_STATE;
+    const held = live.sources[this.#source];
+    const key = loadKey(
+      request,
+      columns.map((column) => column.name),
+      where,
+    );
+    let epoch = 0;
+    const [set] = await listSets(this.#server, pipeline, signal);
+    if (set !== undefined && set.work !== null) {
+      const staging = await takeOver(this.#server, pipeline, set, signal);
+      if (set.work.key === key) return this.#resumed(staging, set.work, this.#context(request.force, set.work), signal);
+      await this.#discard(staging, set.work, signal);
+      epoch = staging.epoch;
+    }
+    const state: Omit<WorkState, 'owner'> = {
+      domainsync: 1,
+      phase: 'loading',
+      run: randomUUID(),
+      key,
+      startedAt: new Date().toISOString(),
+      source: this.#source,
+      file: request.file,
+      revision: held?.date === request.file.date ? held.revision + 1 : 0,
+      previousDate: held?.date ?? null,
+      result: null,
+    };
+    const staging = await createStaging(this.#server, pipeline, this.#tables.live, state, epoch, signal);
+    return this.#resumed(staging, { ...state, owner: null }, this.#context(request.force, state), signal);
+  }
+
+  async status(signal: AbortSignal): Promise<DestinationStatus> {
+    const { pipeline, table } = this.#options;
+    const held = await this.held(signal);
+    const known = await this.#exists(RUNS_TABLE, signal);
+    const run = known ? await lastRun(this.#server, pipeline, signal) : null;
+    const file = run?.outcome === 'failed' ? run.file : (held?.file ?? null);
+    const rejected = known && file !== null ? await countRejects(this.#server, pipeline, file, signal) : 0;
+    return { destination: this.name, object: `${this.#server.database}.${table}`, held, lastRun: run, rejected };
+  }
+
+  async rejects(limit: number, signal: AbortSignal): Promise<readonly RecordedReject[]> {
+    if (!(await this.#exists(REJECTS_TABLE, signal))) return [];
+    return listRejects(this.#server, this.#options.pipeline, limit, signal);
+  }
+
+  async close(): Promise<void> {
+    // The server is shared by the pipelines and closed by whoever opened it.
+  }
+
+  async #resumed(
+    staging: Staging,
+    work: WorkState,
+    context: LoadContext,
+    signal: AbortSignal,
+  ): Promise<ClickHouseLoad> {
+    return new ClickHouseLoad(context, staging, work, await landedBlocks(staging, signal));
+  }
+
+  #context(force: boolean, work: Pick<WorkState, 'file' | 'revision'>): LoadContext {
+    const { columns, where, writerModule, maxRejected, minRows } = this.#options;
+    const writerOptions: RowBinaryOptions = { fileDate: work.file.date, revision: work.revision, source: this.#source };
+    const encoding: Encoding = { writerModule, writerOptions, columns, where };
+    return {
+      tables: this.#tables,
+      encoding,
+      maxRejected,
+      minRows,
+      force,
+      liveState: async (signal) => (await this.#liveState(signal)) ?? EMPTY_LIVE_STATE,
+    };
+  }
+
+  /** Makes what is missing: database, tables, views. @throws DESTINATION_FOREIGN_TABLE */
+  async #prepare(signal: AbortSignal): Promise<void> {
+    const { table, columns, history } = this.#options;
+    const server = this.#server;
+    await this.#ensureDatabase(signal);
+    await server.command(createRunsTable(server.table(RUNS_TABLE), history.runs), signal);
+    await server.command(createRejectsTable(server.table(REJECTS_TABLE), history.rejects), signal);
+    await server.command(createLiveTable(this.#tables.live, columns, JSON.stringify(EMPTY_LIVE_STATE)), signal);
+    await this.#liveState(signal);
+    await server.command(createLiveView(server.table(`${table}_live`), this.#tables.live, columns), signal);
+    if (this.#tables.changes !== null) {
+      await server.command(createChangesTable(this.#tables.changes, 'domainsync: change feed'), signal);
+    }
+  }
+
+  async #ensureDatabase(signal: AbortSignal): Promise<void> {
+    const { database } = this.#server;
+    const found = await this.#server.query('SELECT 1 FROM system.databases WHERE name = {database:String}', signal, {
+      database,
+    });
+    if (found.length === 0) await this.#server.command(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`, signal);
+  }
+
+  /** What the live table's comment says; null when there is no table. @throws DESTINATION_FOREIGN_TABLE */
+  async #liveState(signal: AbortSignal): Promise<LiveState | null> {
+    const { database } = this.#server;
+    const { table } = this.#options;
+    const [row] = await this.#server.query<{ comment: string }>(
+      'SELECT comment FROM system.tables WHERE database = {database:String} AND name = {table:String}',
+      signal,
+      { database, table },
+    );
+    if (row === undefined) return null;
+    const state = parseComment<LiveState>(row.comment);
+    if (state === null || typeof state.sources !== 'object') {
+      throw new DomainsyncError(
+        'DESTINATION_FOREIGN_TABLE',
+        `the table ${database}.${table} exists and was not made by domainsync (its comment says otherwise)`,
+      );
+    }
+    return state;
+  }
+
+  async #exists(table: string, signal: AbortSignal): Promise<boolean> {
+    const rows = await this.#server.query(
+      'SELECT 1 FROM system.tables WHERE database = {database:String} AND name = {table:String}',
+      signal,
+      { database: this.#server.database, table },
+    );
+    return rows.length > 0;
+  }
+
+  async #sets(signal: AbortSignal): Promise<StagingSet[]> {
+    try {
+      return await listSets(this.#server, this.#options.pipeline, signal);
+    } catch (error) {
+      if (serverCode(error) === SERVER_CODES.UNKNOWN_DATABASE) return [];
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * SQL that finds what a new file changes, in one pass over the keys of both tables, in order of the key and in bounded
+ * memory. Pure builders: what each gives is in test/golden.
+ */
+import type { Column } from '../../src/types.ts';
+import { identifier, literal } from './names.ts';
+import { hashOf, OWN_COLUMNS } from './schema.ts';
+
+/** Kinds of difference, as `diff` has them. `touched`: only `*_checked_at` differs, which is stored but is no change. */
+export const DIFFERENCE = { insert: 1, update: 2, touched: 3, delete: 4 } as const;
+
+/**
+ * Both sides come sorted by the key, so the merge join needs neither a sort nor a hash table. Limits for the case that
+ * a sort is needed after all: then it spills.
+ */
+export const DIFFERENCE_SETTINGS =
+  "SETTINGS join_algorithm = 'full_sorting_merge', join_use_nulls = 0, optimize_read_in_order = 1, max_bytes_before_external_sort = 500000000, max_bytes_ratio_before_external_sort = 0";
+
+export interface DifferenceTables {
+  readonly live: string;
+  readonly next: string;
+  readonly diff: string;
+  readonly delta: string;
+  readonly changes: string;
+}
+
+export interface DifferenceContext {
+  readonly columns: readonly Column[];
+  readonly source: string;
+  readonly fileDate: string;
+  readonly previousDate: string;
+  readonly revision: number;
+  /** `_version` of a delete mark of this file. */
+  readonly deleteVersion: bigint;
+}
+
+export function createDiffTable(table: string): string {
+  return `CREATE TABLE ${table} (domain String, op UInt8) ENGINE = MergeTree ORDER BY domain`;
+}
+
+/** Every domain in which live (rows of this source) and next differ, with the kind of difference. */
+export function insertDiff(tables: DifferenceTables, context: DifferenceContext): string {
+  const touch = hashOf(context.columns.filter((column) => !column.countsAsChange).map((column) => column.name));
+  const side = (table: string, where: string): string =>
+    `(SELECT domain, _hash AS hash, ${touch} AS touch FROM ${table} FINAL${where})`;
+  return `INSERT INTO ${tables.diff}
+SELECT if(n.domain = '', l.domain, n.domain),
+  multiIf(l.domain = '', ${DIFFERENCE.insert}, n.domain = '', ${DIFFERENCE.delete}, n.hash != l.hash, ${DIFFERENCE.update}, ${DIFFERENCE.touched})
+FROM ${side(tables.next, '')} AS n
+FULL OUTER JOIN ${side(tables.live, ` WHERE _source = ${literal(context.source)}`)} AS l ON n.domain = l.domain
+WHERE l.domain = '' OR n.domain = '' OR n.hash != l.hash OR n.touch != l.touch
+${DIFFERENCE_SETTINGS}`;
+}
+
+/** The rows to attach: those that are new or differ. */
+export function insertUpserts(tables: DifferenceTables, context: DifferenceContext): string {
+  const names = [...context.columns.map((column) => column.name), ...OWN_COLUMNS.map((own) => own.name), '_hash'].map(
+    identifier,
+  );
+  return `INSERT INTO ${tables.delta} (${names.join(', ')})
+SELECT ${names.map((name) => `n.${name}`).join(', ')}
+FROM (SELECT ${names.join(', ')} FROM ${tables.next} FINAL) AS n
+INNER JOIN (SELECT domain FROM ${tables.diff} WHERE op != ${DIFFERENCE.delete}) AS d ON n.domain = d.domain
+${DIFFERENCE_SETTINGS}`;
+}
+
+/** The delete marks to attach: a mark loses to any row of the same revision by its version. */
+export function insertDeleteMarks(tables: DifferenceTables, context: DifferenceContext): string {
+  return `INSERT INTO ${tables.delta} (domain, _file_date, _version, _source, _deleted)
+SELECT domain, ${literal(context.fileDate)}, ${context.deleteVersion}, ${literal(context.source)}, 1
+FROM ${tables.diff} WHERE op = ${DIFFERENCE.delete}`;
+}
+
+/** The change feed's rows of this file. */
+export function insertChanges(tables: DifferenceTables, context: DifferenceContext): string {
+  const constants = `${literal(context.fileDate)}, ${literal(context.previousDate)}, ${context.revision}, ${literal(context.source)}`;
+  return `INSERT INTO ${tables.changes}
+SELECT domain, if(op = ${DIFFERENCE.insert}, 'insert', 'delete'), [], ${constants}
+FROM ${tables.diff} WHERE op IN (${DIFFERENCE.insert}, ${DIFFERENCE.delete})`;
+}
+
+/** The same for updates: which columns differ needs the rows of both sides, of the domains concerned only. */
+export function insertUpdateChanges(tables: DifferenceTables, context: DifferenceContext): string {
+  const columns = context.columns.filter((column) => column.kind !== 'domain').map((column) => column.name);
+  const updated = `SELECT domain FROM ${tables.diff} WHERE op = ${DIFFERENCE.update}`;
+  // One hash per column: null, NaN and maps compare like everything else.
+  const side = (table: string, where: string): string =>
+    `(SELECT t.domain AS domain, [${columns.map((name) => hashOf([name])).join(', ')}] AS hashes
+  FROM (SELECT domain, ${columns.map(identifier).join(', ')} FROM ${table} FINAL${where}) AS t
+  INNER JOIN (${updated}) AS d ON t.domain = d.domain)`;
+  const constants = `${literal(context.fileDate)}, ${literal(context.previousDate)}, ${context.revision}, ${literal(context.source)}`;
+  return `INSERT INTO ${tables.changes}
+SELECT n.domain, 'update', arrayFilter((name, a, b) -> a != b, [${columns.map(literal).join(', ')}], n.hashes, l.hashes), ${constants}
+FROM ${side(tables.next, '')} AS n
+INNER JOIN ${side(tables.live, ` WHERE _source = ${literal(context.source)}`)} AS l ON n.domain = l.domain
+${DIFFERENCE_SETTINGS}`;
+}

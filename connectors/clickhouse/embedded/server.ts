@@ -1,0 +1,100 @@
+/**
+ * Entry of the process that is the embedded ClickHouse server: `node server.ts <folder> <file it logs to>`. Started by launch.ts.
+ * It ends by itself when its last user has gone, or at once with FOLDER_TAKEN when another server holds the folder.
+ */
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { openSync } from 'node:fs';
+import { mkdir, rename } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { EmbeddedFolder, FOLDER_TAKEN } from './folder.ts';
+import { serveLeases } from './lease-server.ts';
+import { lockForLife, runClickHouseLocal } from './library.ts';
+
+/** The starter needs a moment to find the endpoint. Then commands in a row (sync, status, ...) may share one server. */
+const FIRST_WAIT_MS = 30_000;
+const LINGER_MS = 500;
+
+/** Ends only with its session: `clickhouse local` serves for as long as its query runs. */
+const ENDLESS_QUERY =
+  'SELECT sleepEachRow(1) FROM numbers(1000000000) ' +
+  'SETTINGS function_sleep_max_microseconds_per_block=0, max_block_size=1, max_threads=1 FORMAT Null';
+
+async function main(path: string, startLog: string): Promise<void> {
+  const folder = new EmbeddedFolder(path);
+  // Never closed: the lock goes with the process.
+  if (!(await lockForLife(openSync(folder.lock, 'a', 0o600)))) process.exit(FOLDER_TAKEN);
+  await rename(startLog, folder.log);
+  await mkdir(folder.data, { recursive: true });
+  // `clickhouse local` reads a config.xml in its working directory on its own; the one named below is meant, and only it.
+  process.chdir(folder.data);
+  // A terminal's Ctrl-C reaches the whole process group: users end first, and the server with the last of them.
+  process.on('SIGINT', () => {});
+  process.on('SIGHUP', () => {});
+
+  const previous = await folder.readEndpoint();
+  const httpPort = await freePort(previous?.httpPort);
+  const tcpPort = await freePort(previous?.tcpPort);
+  const id = randomUUID();
+  const leasePort = await serveLeases({
+    greeting: id,
+    firstWait: FIRST_WAIT_MS,
+    linger: LINGER_MS,
+    // ClickHouse loses nothing by SIGKILL that an acknowledged statement has written, and its orderly end takes seconds.
+    onIdle: () => process.kill(process.pid, 'SIGKILL'),
+  });
+  await folder.writeConfiguration();
+  const ended = runClickHouseLocal([
+    `--config-file=${folder.config}`,
+    `--path=${folder.data}`,
+    `--http_port=${httpPort}`,
+    `--tcp_port=${tcpPort}`,
+    '--listen_host=127.0.0.1',
+    `--query=SYSTEM START LISTEN HTTP; SYSTEM START LISTEN TCP; ${ENDLESS_QUERY}`,
+  ]);
+  const stopped = new AbortController();
+  const failed = ended.then((error) => {
+    stopped.abort();
+    console.error(`clickhouse ended: ${error ?? 'without an error'}`);
+    // Its orderly end is not reached by `process.exit`: ClickHouse's own threads are still there.
+    process.kill(process.pid, 'SIGKILL');
+  });
+  await Promise.race([failed, answers(httpPort, stopped.signal)]);
+  if (!stopped.signal.aborted) await folder.writeEndpoint({ id, httpPort, tcpPort, leasePort, pid: process.pid });
+  await failed;
+}
+
+/** A port of 127.0.0.1 that is free now, the preferred one if it is: a tool pointed at the server stays right. */
+async function freePort(preferred: number | undefined): Promise<number> {
+  for (const port of preferred === undefined ? [0] : [preferred, 0]) {
+    const server = createServer();
+    try {
+      server.listen(port, '127.0.0.1');
+      await once(server, 'listening');
+      const address = server.address();
+      if (address !== null && typeof address === 'object') return address.port;
+    } catch {
+      // Taken: the next candidate.
+    } finally {
+      server.close();
+    }
+  }
+  throw new Error('no free port on 127.0.0.1');
+}
+
+async function answers(port: number, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      const response = await fetch(`http://127.0.0.1:${port}/ping`, { signal });
+      if ((await response.text()).startsWith('Ok')) return;
+    } catch {
+      // Not listening yet.
+    }
+    await sleep(20, undefined, { signal }).catch(() => {});
+  }
+}
+
+const [path, startLog] = process.argv.slice(2);
+if (path === undefined || startLog === undefined) throw new Error('usage: server <folder> <file it logs to>');
+await main(path, startLog);

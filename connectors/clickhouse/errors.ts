@@ -1,0 +1,81 @@
+/** What ClickHouse and the way to it answer, as domainsync's codes. By code, never by words of a message. */
+import { ClickHouseError } from '@clickhouse/client';
+import { asDomainsyncError, DomainsyncError } from '../../src/errors.ts';
+
+/** From ClickHouse's ErrorCodes.cpp. */
+export const SERVER_CODES = {
+  UNKNOWN_TABLE: '60',
+  TABLE_ALREADY_EXISTS: '57',
+  UNKNOWN_DATABASE: '81',
+} as const;
+
+/** Codes which say that the server is there but cannot serve now: waiting may help. */
+const RETRYABLE_CODES: ReadonlySet<string> = new Set([
+  '159', // TIMEOUT_EXCEEDED
+  '202', // TOO_MANY_SIMULTANEOUS_QUERIES
+  '209', // SOCKET_TIMEOUT
+  '210', // NETWORK_ERROR
+  '241', // MEMORY_LIMIT_EXCEEDED
+  '252', // TOO_MANY_PARTS
+  '279', // ALL_CONNECTION_TRIES_FAILED
+  '319', // UNKNOWN_STATUS_OF_INSERT
+  '425', // SYSTEM_ERROR
+  '439', // CANNOT_SCHEDULE_TASK
+  '745', // SERVER_OVERLOADED
+]);
+
+/** Errors of the socket and of name resolution: the statement may or may not have reached the server. */
+const NETWORK_CODES: ReadonlySet<string> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'UND_ERR_SOCKET',
+]);
+
+/** ClickHouse's own number in an error that came of a statement; undefined for all else. */
+export function serverCode(error: unknown): string | undefined {
+  const cause = error instanceof DomainsyncError ? error.cause : error;
+  return cause instanceof ClickHouseError ? cause.code : undefined;
+}
+
+/** @returns INTERRUPTED (or the signal's own reason), DESTINATION_UNREACHABLE or DESTINATION_REFUSED. */
+export function toDomainsyncError(error: unknown, signal: AbortSignal): DomainsyncError {
+  if (error instanceof DomainsyncError) return error;
+  if (signal.aborted) return asDomainsyncError(signal.reason);
+  if (error instanceof ClickHouseError) {
+    const message = `ClickHouse answered ${error.type ?? 'an error'} (${error.code}): ${firstLine(error.message)}`;
+    return new DomainsyncError(
+      RETRYABLE_CODES.has(error.code) ? 'DESTINATION_UNREACHABLE' : 'DESTINATION_REFUSED',
+      message,
+      {
+        cause: error,
+      },
+    );
+  }
+  const code = (error as NodeJS.ErrnoException).code ?? '';
+  const message = error instanceof Error ? error.message : String(error);
+  // The client's own time-out has no code, only this message.
+  const unreachable = NETWORK_CODES.has(code) || code.startsWith('ERR_TLS') || code.startsWith('CERT_');
+  if (unreachable || message === 'Timeout error.') {
+    return new DomainsyncError(
+      'DESTINATION_UNREACHABLE',
+      `ClickHouse cannot be reached: ${firstLine(message) || code}`,
+      {
+        cause: error,
+      },
+    );
+  }
+  return new DomainsyncError('DESTINATION_REFUSED', `ClickHouse: ${firstLine(message)}`, { cause: error });
+}
+
+/** The message without the server's stack trace and version, at a length that a person reads. */
+function firstLine(message: string): string {
+  const line = message.split('\n')[0] ?? '';
+  return line.length > 500 ? `${line.slice(0, 500)}…` : line;
+}

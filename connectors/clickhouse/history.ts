@@ -1,0 +1,190 @@
+/** domainsync_runs and domainsync_rejects: what was done, and which lines were left out. */
+import { DomainsyncError } from '../../src/errors.ts';
+import type { LastRun, LoadResult, RecordedReject } from '../../src/types.ts';
+import type { Server } from './client.ts';
+import { literal, REJECTS_TABLE, RUNS_TABLE } from './names.ts';
+import type { Staging } from './staging.ts';
+import { fileKey, type HeldSource, type WorkState } from './state.ts';
+
+const NO_RESULT: LoadResult = {
+  rowsRead: 0,
+  rowsWritten: 0,
+  inserted: 0,
+  updated: 0,
+  deleted: 0,
+  unchanged: 0,
+  rejected: 0,
+  filtered: 0,
+};
+
+/** A row of domainsync_runs, before it is written. */
+interface RunRow {
+  readonly run: string;
+  readonly epoch: number;
+  readonly pipeline: string;
+  readonly file: string;
+  readonly date: string;
+  readonly etag: string | null;
+  readonly startedAt: string;
+  readonly bytes: number;
+  readonly outcome: 'loaded' | 'failed' | 'interrupted';
+  readonly result: LoadResult;
+  readonly error: Error | null;
+}
+
+/** Records that what a live table holds was loaded. Harmless when repeated. */
+export async function recordLoaded(server: Server, held: HeldSource, signal: AbortSignal): Promise<void> {
+  const { id, epoch, pipeline, startedAt, bytes, result } = held.run;
+  await record(
+    server,
+    {
+      run: id,
+      epoch,
+      pipeline,
+      file: held.file,
+      date: held.date,
+      etag: held.etag,
+      startedAt,
+      bytes,
+      outcome: 'loaded',
+      result,
+      error: null,
+    },
+    signal,
+  );
+}
+
+/** Records a run that ended without a new table. */
+export async function recordEnded(
+  staging: Staging,
+  work: WorkState,
+  error: Error,
+  result: LoadResult | null,
+  signal: AbortSignal,
+): Promise<void> {
+  const interrupted = error instanceof DomainsyncError && error.code === 'INTERRUPTED';
+  await record(
+    staging.server,
+    {
+      run: work.run,
+      epoch: staging.epoch,
+      pipeline: staging.pipeline,
+      file: work.file.name,
+      date: work.file.date,
+      etag: work.file.etag,
+      startedAt: work.startedAt,
+      bytes: work.file.size ?? 0,
+      outcome: interrupted ? 'interrupted' : 'failed',
+      result: result ?? NO_RESULT,
+      error,
+    },
+    signal,
+  );
+}
+
+async function record(server: Server, row: RunRow, signal: AbortSignal): Promise<void> {
+  const runs = server.table(RUNS_TABLE);
+  // Of one load there is one end, but any number of interruptions, each of its own epoch.
+  const [seen] = await server.query<{ n: string }>(
+    `SELECT count() AS n FROM ${runs} WHERE _run = {run:String} AND outcome = {outcome:String} AND (_epoch = {epoch:UInt64} OR outcome = 'loaded')`,
+    signal,
+    { run: row.run, outcome: row.outcome, epoch: row.epoch },
+  );
+  if (Number(seen?.n) > 0) return;
+  const values = {
+    pipeline: row.pipeline,
+    destination: 'clickhouse',
+    file: row.file,
+    file_date: row.date,
+    etag: row.etag ?? '',
+    started_at: clickhouseTime(row.startedAt),
+    finished_at: clickhouseTime(new Date().toISOString()),
+    outcome: row.outcome,
+    rows_read: row.result.rowsRead,
+    rows_written: row.result.rowsWritten,
+    inserted: row.result.inserted,
+    updated: row.result.updated,
+    deleted: row.result.deleted,
+    unchanged: row.result.unchanged,
+    rejected: row.result.rejected,
+    bytes: row.bytes,
+    error_code: row.error === null ? '' : row.error instanceof DomainsyncError ? row.error.code : 'UNEXPECTED',
+    error: row.error?.message ?? '',
+    _run: row.run,
+    _epoch: row.epoch,
+  };
+  await server.insertBlock(
+    `INSERT INTO ${runs} FORMAT JSONEachRow`,
+    Buffer.from(JSON.stringify(values)),
+    `${row.run}/${row.outcome}/${row.epoch}`,
+    signal,
+  );
+}
+
+/** Copies the rejects of the landed blocks to domainsync_rejects, each line of a file once however often it was loaded. */
+export async function recordRejects(staging: Staging, work: WorkState, signal: AbortSignal): Promise<void> {
+  const { server } = staging;
+  const rejects = server.table(REJECTS_TABLE);
+  const same = `pipeline = ${literal(staging.pipeline)} AND file = ${literal(work.file.name)} AND _file_key = ${literal(fileKey(work.file))}`;
+  await staging.owned(
+    () =>
+      server.command(
+        `INSERT INTO ${rejects} (pipeline, file, file_date, line, reason, detail, raw, _file_key, _recorded_at)
+SELECT ${literal(staging.pipeline)}, ${literal(work.file.name)}, ${literal(work.file.date)},
+  reject.line, reject.reason, reject.detail, reject.raw, ${literal(fileKey(work.file))}, now64(3)
+FROM (SELECT block, rejects FROM ${staging.table('blocks')} LIMIT 1 BY block) ARRAY JOIN rejects AS reject
+WHERE reject.line NOT IN (SELECT line FROM ${rejects} WHERE ${same})`,
+        signal,
+      ),
+    signal,
+  );
+}
+
+/** `2026-01-31T10:20:30.123Z` as ClickHouse's default parser reads it. */
+function clickhouseTime(iso: string): string {
+  return iso.replace('T', ' ').replace('Z', '');
+}
+
+/** The newest row of domainsync_runs for a pipeline; null when there is none. */
+export async function lastRun(server: Server, pipeline: string, signal: AbortSignal): Promise<LastRun | null> {
+  const [row] = await server.query<LastRun>(
+    `SELECT outcome, file, toString(started_at) || 'Z' AS startedAt, toString(finished_at) || 'Z' AS finishedAt,
+  error_code AS errorCode, error FROM ${server.table(RUNS_TABLE)}
+WHERE pipeline = {pipeline:String} ORDER BY finished_at DESC LIMIT 1`,
+    signal,
+    { pipeline },
+  );
+  if (row === undefined) return null;
+  return { ...row, startedAt: row.startedAt.replace(' ', 'T'), finishedAt: row.finishedAt.replace(' ', 'T') };
+}
+
+/** How many rejected lines are on record for a file. */
+export async function countRejects(
+  server: Server,
+  pipeline: string,
+  file: string,
+  signal: AbortSignal,
+): Promise<number> {
+  const [row] = await server.query<{ n: string }>(
+    `SELECT count() AS n FROM ${server.table(REJECTS_TABLE)} WHERE pipeline = {pipeline:String} AND file = {file:String}`,
+    signal,
+    { pipeline, file },
+  );
+  return Number(row?.n ?? 0);
+}
+
+/** Rejected lines on record, newest first. */
+export async function listRejects(
+  server: Server,
+  pipeline: string,
+  limit: number,
+  signal: AbortSignal,
+): Promise<RecordedReject[]> {
+  const rows = await server.query<Omit<RecordedReject, 'line'> & { line: string }>(
+    `SELECT pipeline, file, toString(file_date) AS fileDate, line, reason, detail, raw FROM ${server.table(REJECTS_TABLE)}
+WHERE pipeline = {pipeline:String} ORDER BY _recorded_at DESC, file_date DESC, line DESC LIMIT {limit:UInt32}`,
+    signal,
+    { pipeline, limit },
+  );
+  return rows.map((row) => ({ ...row, line: Number(row.line) }));
+}

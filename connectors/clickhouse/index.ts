@@ -1,0 +1,49 @@
+/** ClickHouse as a destination: one server, embedded or not, and a destination per pipeline on it. */
+import type { Destination } from '../../src/types.ts';
+import { Server, type ServerOptions } from './client.ts';
+import { ClickHouseDestination, type ClickHouseDestinationOptions } from './destination.ts';
+import { leaseEmbeddedServer } from './embedded/launch.ts';
+
+/** Where the server is. */
+export interface ClickHouseOptions extends Omit<ServerOptions, 'url'> {
+  /** An embedded server's folder, or the url of a server. */
+  readonly server: { readonly embedded: string } | { readonly url: string };
+}
+
+/** How to reach the server from other programs. */
+export interface ClickHouseAddress {
+  readonly url: string;
+  readonly username: string;
+  readonly database: string;
+}
+
+/** A server in use, until `close`. */
+export interface ClickHouse {
+  readonly address: ClickHouseAddress;
+  /** Known by the embedded server only: processes that a person starts may sign in with it. */
+  readonly password: string;
+  destination(options: Omit<ClickHouseDestinationOptions, 'writerModule'>): Destination;
+  /** Rows of a query, for people to look at. */
+  query<Row>(sql: string, signal: AbortSignal): Promise<Row[]>;
+  close(): Promise<void>;
+}
+
+/** @throws EMBEDDED_UNAVAILABLE, LOCAL_DISK. A server with a url is not asked anything yet. */
+export async function openClickHouse(options: ClickHouseOptions, signal: AbortSignal): Promise<ClickHouse> {
+  const { database, settings } = options;
+  const lease = 'embedded' in options.server ? await leaseEmbeddedServer(options.server.embedded, signal) : null;
+  const url = lease?.url ?? ('url' in options.server ? options.server.url : '');
+  const { username, password } = lease ?? options;
+  const server = new Server({ url, database, username, password, settings });
+  const writerModule = new URL(import.meta.url.replace(/index(\.[jt]s)$/, 'rowbinary$1')).href;
+  return {
+    address: { url, username, database },
+    password,
+    destination: (destination) => new ClickHouseDestination(server, { ...destination, writerModule }),
+    query: (sql, until) => server.query(sql, until),
+    close: async () => {
+      await server.close();
+      lease?.release();
+    },
+  };
+}

@@ -1,0 +1,46 @@
+/** Names and literals of ClickHouse SQL, and the names of domainsync's own tables. */
+
+/** A quoted identifier. */
+export function identifier(name: string): string {
+  return `\`${name.replaceAll('\\', '\\\\').replaceAll('`', '\\`')}\``;
+}
+
+/** A quoted string. */
+export function literal(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+}
+
+export const RUNS_TABLE = 'domainsync_runs';
+export const REJECTS_TABLE = 'domainsync_rejects';
+
+/**
+ * The tables of one load, `domainsync_staging_<pipeline>_<epoch>_<part>`; a pipeline's name holds no underscore.
+ * - rows     the file's lines as they land, never deduplicated, so that they can be counted; its comment is the WorkState
+ * - blocks   a record per landed block, with its counts and rejects
+ * - lease    the owner's heartbeats
+ * - next     the rows as a table like the live one
+ * - diff     domain and kind of difference between live and next
+ * - delta    rows and delete marks to attach to the live table
+ * - changes  rows to put into the change feed
+ */
+export type StagingPart = 'rows' | 'blocks' | 'lease' | 'next' | 'diff' | 'delta' | 'changes';
+
+export const STAGING_PARTS: readonly StagingPart[] = ['rows', 'blocks', 'lease', 'next', 'diff', 'delta', 'changes'];
+
+export function stagingTable(pipeline: string, epoch: number, part: StagingPart): string {
+  return `${stagingPrefix(pipeline)}${epoch}_${part}`;
+}
+
+/** What all staging tables of a pipeline start with. */
+export function stagingPrefix(pipeline: string): string {
+  return `domainsync_staging_${pipeline}_`;
+}
+
+/** The epoch and part in a staging table's name; null for any other table. */
+export function parseStagingTable(pipeline: string, table: string): { epoch: number; part: StagingPart } | null {
+  const prefix = stagingPrefix(pipeline);
+  if (!table.startsWith(prefix)) return null;
+  const match = /^(\d+)_([a-z]+)$/.exec(table.slice(prefix.length));
+  const part = STAGING_PARTS.find((known) => known === match?.[2]);
+  return match === null || part === undefined ? null : { epoch: Number(match[1]), part };
+}

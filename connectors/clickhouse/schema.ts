@@ -1,0 +1,128 @@
+/** The tables and views of contract section 4. All DDL but that of staging tables is here. */
+import type { Column } from '../../src/types.ts';
+import { identifier, literal, REJECTS_TABLE, RUNS_TABLE } from './names.ts';
+
+/** A column's type, by its kind. */
+export function columnType(column: Column): string {
+  const name = column.lowCardinality ? 'LowCardinality(String)' : 'String';
+  switch (column.kind) {
+    case 'domain':
+    case 'json-text':
+      return 'String';
+    case 'text':
+      return name;
+    case 'uint16':
+      return 'Nullable(UInt16)';
+    case 'float64':
+      return 'Nullable(Float64)';
+    case 'bool':
+      return 'Nullable(Bool)';
+    case 'datetime':
+      return "Nullable(DateTime64(3, 'UTC'))";
+    case 'text-map':
+    case 'unparsed':
+      return 'Map(LowCardinality(String), String)';
+    case 'list-map':
+      return 'Map(LowCardinality(String), Array(String))';
+  }
+}
+
+/** Columns that every live and staging table has besides those of the contract, in their order. */
+export const OWN_COLUMNS: readonly { readonly name: string; readonly type: string }[] = [
+  { name: '_file_date', type: 'Date' },
+  { name: '_version', type: 'UInt64' },
+  { name: '_source', type: 'LowCardinality(String)' },
+  { name: '_deleted', type: 'UInt8' },
+];
+
+/** Hash of all that counts as a change. The server computes it once, when a row lands. */
+export function hashExpression(columns: readonly Column[]): string {
+  return hashOf(
+    columns.filter((column) => column.countsAsChange && column.kind !== 'domain').map((column) => column.name),
+  );
+}
+
+/** Hash of columns that may be null; 0 of none. A tuple keeps null apart from the type's default. */
+export function hashOf(names: readonly string[]): string {
+  return names.length === 0 ? 'toUInt64(0)' : `sipHash64(tuple(${names.map(identifier).join(', ')}))`;
+}
+
+/** The live table of mode `sync`. No PARTITION BY: ATTACH PARTITION makes one partition visible at once (architecture 3). */
+export function createLiveTable(table: string, columns: readonly Column[], comment: string): string {
+  const definitions = [
+    ...columns.map((column) => `${identifier(column.name)} ${columnType(column)}`),
+    ...OWN_COLUMNS.map((column) => `${identifier(column.name)} ${column.type}`),
+    `\`_hash\` UInt64 DEFAULT ${hashExpression(columns)}`,
+  ];
+  return `CREATE TABLE IF NOT EXISTS ${table} (${definitions.join(', ')})
+ENGINE = ReplacingMergeTree(_version, _deleted) ORDER BY domain COMMENT ${literal(comment)}`;
+}
+
+/** What users query. FINAL leaves out replaced rows, and with `_deleted` in the engine those that are gone. */
+export function createLiveView(view: string, table: string, columns: readonly Column[]): string {
+  const names = columns.map((column) => identifier(column.name)).join(', ');
+  return `CREATE VIEW IF NOT EXISTS ${view} AS SELECT ${names} FROM ${table} FINAL`;
+}
+
+/**
+ * The change feed. Partitioned by what one load writes, so that REPLACE PARTITION repeated gives the rows once.
+ */
+export function createChangesTable(table: string, comment: string): string {
+  return `CREATE TABLE IF NOT EXISTS ${table} (
+  domain String,
+  op Enum8('insert' = 1, 'update' = 2, 'delete' = 3),
+  columns Array(LowCardinality(String)),
+  file_date Date,
+  previous_file_date Date,
+  _revision UInt16,
+  _source LowCardinality(String)
+) ENGINE = MergeTree PARTITION BY (file_date, _revision, _source) ORDER BY domain COMMENT ${literal(comment)}`;
+}
+
+/** One row per run. `_run` tells runs apart, so that none is recorded twice; `_epoch` keeps epochs from being used again. */
+export function createRunsTable(table: string, history: number): string {
+  return `CREATE TABLE IF NOT EXISTS ${table} (
+  pipeline LowCardinality(String),
+  destination LowCardinality(String),
+  file String,
+  file_date Date,
+  etag String,
+  started_at DateTime64(3, 'UTC'),
+  finished_at DateTime64(3, 'UTC'),
+  outcome LowCardinality(String),
+  rows_read UInt64,
+  rows_written UInt64,
+  inserted UInt64,
+  updated UInt64,
+  deleted UInt64,
+  unchanged UInt64,
+  rejected UInt64,
+  bytes UInt64,
+  error_code LowCardinality(String),
+  error String,
+  _run String,
+  _epoch UInt64
+) ENGINE = MergeTree ORDER BY (pipeline, started_at)
+TTL toDateTime(finished_at) + toIntervalSecond(${history})
+SETTINGS non_replicated_deduplication_window = 1000
+COMMENT 'domainsync: one row per run'`;
+}
+
+/** Rejected lines. `_file_key` tells revisions of one file name apart, so that a line is recorded once for each. */
+export function createRejectsTable(table: string, history: number): string {
+  return `CREATE TABLE IF NOT EXISTS ${table} (
+  pipeline LowCardinality(String),
+  file String,
+  file_date Date,
+  line UInt64,
+  reason LowCardinality(String),
+  detail String,
+  raw String,
+  _file_key String,
+  _recorded_at DateTime64(3, 'UTC')
+) ENGINE = MergeTree ORDER BY (pipeline, file, line)
+TTL toDateTime(_recorded_at) + toIntervalSecond(${history})
+COMMENT 'domainsync: rejected lines'`;
+}
+
+export const SERVICE_TABLES = [RUNS_TABLE, REJECTS_TABLE] as const;

@@ -1,0 +1,263 @@
+/**
+ * Who may load: one owner per pipeline at a time, without a lock service.
+ *
+ * A load's tables carry its epoch in their names. CREATE TABLE and RENAME are compare-and-swap: of any number of
+ * processes one succeeds (architecture 3). Taking a load over renames its tables to the next epoch, so that the next
+ * statement of the run that owned it fails with UNKNOWN_TABLE and changes nothing. Epochs are never used again: the next
+ * one is above all that staging tables, domainsync_runs and the live table's comment know of.
+ */
+import { randomUUID } from 'node:crypto';
+import { DomainsyncError } from '../../src/errors.ts';
+import { isAlive, type ProcessIdentity, processIdentity } from '../../src/process-identity.ts';
+import type { Server } from './client.ts';
+import { SERVER_CODES, serverCode } from './errors.ts';
+import { literal, parseStagingTable, RUNS_TABLE, type StagingPart, stagingPrefix, stagingTable } from './names.ts';
+import { parseComment, type WorkState } from './state.ts';
+
+/** A heartbeat every so often, ms; an owner on another machine counts as gone after as long without one. */
+const HEARTBEAT_MS = 10_000;
+const HEARTBEAT_LOST_SECONDS = 60;
+
+/** Loads that run in this very process: its identity alone does not tell a run that goes on from one that has ended. */
+const activeHere = new Set<string>();
+
+interface Owner {
+  readonly process: ProcessIdentity;
+  readonly nonce: string;
+}
+
+/** The tables of one epoch that exist. */
+export interface StagingSet {
+  readonly epoch: number;
+  readonly parts: readonly StagingPart[];
+  /** null when its `rows` table is gone: of no use any more. */
+  readonly work: WorkState | null;
+}
+
+/** All staging sets of a pipeline, the highest epoch first. */
+export async function listSets(server: Server, pipeline: string, signal: AbortSignal): Promise<StagingSet[]> {
+  const tables = await server.query<{ name: string; comment: string }>(
+    `SELECT name, comment FROM system.tables WHERE database = {database:String} AND startsWith(name, {prefix:String})`,
+    signal,
+    { database: server.database, prefix: stagingPrefix(pipeline) },
+  );
+  const sets = new Map<number, { epoch: number; parts: StagingPart[]; work: WorkState | null }>();
+  for (const { name, comment } of tables) {
+    const parsed = parseStagingTable(pipeline, name);
+    if (parsed === null) continue;
+    const set = sets.get(parsed.epoch) ?? { epoch: parsed.epoch, parts: [], work: null };
+    sets.set(parsed.epoch, set);
+    set.parts.push(parsed.part);
+    if (parsed.part === 'rows') set.work = parseComment<WorkState>(comment);
+  }
+  return [...sets.values()].sort((a, b) => b.epoch - a.epoch);
+}
+
+/** The staging tables that this process owns, until another takes them over. */
+export class Staging {
+  readonly server: Server;
+  readonly pipeline: string;
+  readonly epoch: number;
+  readonly #nonce: string;
+  #heartbeat: NodeJS.Timeout | undefined;
+
+  constructor(server: Server, pipeline: string, epoch: number, nonce: string) {
+    this.server = server;
+    this.pipeline = pipeline;
+    this.epoch = epoch;
+    this.#nonce = nonce;
+    activeHere.add(nonce);
+  }
+
+  /** A staging table, qualified and quoted. */
+  table(part: StagingPart): string {
+    return this.server.table(stagingTable(this.pipeline, this.epoch, part));
+  }
+
+  /** Its bare name, as system tables have it. */
+  name(part: StagingPart): string {
+    return stagingTable(this.pipeline, this.epoch, part);
+  }
+
+  /** Writes the load's state, with this process as its owner, or nobody once it has let go. */
+  async save(state: WorkState, signal: AbortSignal): Promise<void> {
+    const comment = JSON.stringify(state);
+    await this.owned(
+      () => this.server.command(`ALTER TABLE ${this.table('rows')} MODIFY COMMENT ${literal(comment)}`, signal),
+      signal,
+    );
+  }
+
+  /** Starts the heartbeats that processes on other machines go by. */
+  async startHeartbeat(signal: AbortSignal): Promise<void> {
+    const beat = `INSERT INTO ${this.table('lease')} SELECT now64()`;
+    await this.server.command(
+      `CREATE TABLE IF NOT EXISTS ${this.table('lease')} (at DateTime64(3)) ENGINE = Memory SETTINGS max_rows_to_keep = 10, min_rows_to_keep = 1`,
+      signal,
+    );
+    await this.owned(() => this.server.command(beat, signal), signal);
+    // A failed beat needs no care: if the load was taken over or the server is gone, its next statement says so.
+    this.#heartbeat = setInterval(() => void this.server.command(beat, signal).catch(() => {}), HEARTBEAT_MS);
+    this.#heartbeat.unref();
+  }
+
+  /** Runs a statement that needs our tables. @throws TAKEN_OVER when another run has them now. */
+  async owned<T>(statement: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    try {
+      return await statement();
+    } catch (error) {
+      if (serverCode(error) !== SERVER_CODES.UNKNOWN_TABLE) throw error;
+      if ((await highestEpoch(this.server, this.pipeline, signal)) <= this.epoch) throw error;
+      throw new DomainsyncError('TAKEN_OVER', `another run of pipeline ${this.pipeline} took this load over`, {
+        cause: error,
+      });
+    }
+  }
+
+  /** Ends the heartbeats; the tables stay for a next run. Idempotent. */
+  letGo(): void {
+    clearInterval(this.#heartbeat);
+    activeHere.delete(this.#nonce);
+  }
+
+  /** Drops all tables of this epoch and of older ones; `rows` last, so that a kill leaves what tells the epoch. */
+  async drop(signal: AbortSignal): Promise<void> {
+    this.letGo();
+    const sets = await listSets(this.server, this.pipeline, signal);
+    for (const set of sets.reverse()) {
+      if (set.epoch <= this.epoch) await dropSet(this.server, this.pipeline, set, signal);
+    }
+  }
+}
+
+/** Drops the tables of one epoch, `rows` last. */
+export async function dropSet(server: Server, pipeline: string, set: StagingSet, signal: AbortSignal): Promise<void> {
+  for (const part of set.parts.toSorted((a, b) => Number(a === 'rows') - Number(b === 'rows'))) {
+    await server.command(`DROP TABLE IF EXISTS ${server.table(stagingTable(pipeline, set.epoch, part))} SYNC`, signal);
+  }
+}
+
+/** The owner to write into a new load's state, with its nonce. */
+export async function newOwner(): Promise<Owner> {
+  return { process: await processIdentity(), nonce: randomUUID() };
+}
+
+/**
+ * Creates the tables of a new load.
+ * @param above an epoch that was ours just now, and whose tables are gone already
+ * @throws RUN_ELSEWHERE when another run was faster
+ */
+export async function createStaging(
+  server: Server,
+  pipeline: string,
+  live: string,
+  state: Omit<WorkState, 'owner'>,
+  above: number,
+  signal: AbortSignal,
+): Promise<Staging> {
+  const owner = await newOwner();
+  const epoch = Math.max(above, await highestEpoch(server, pipeline, signal)) + 1;
+  const comment = literal(JSON.stringify({ ...state, owner } satisfies WorkState));
+  const rows = server.table(stagingTable(pipeline, epoch, 'rows'));
+  try {
+    // A MergeTree whatever the live table is: rows that replace one another must not be merged before they are counted.
+    await server.command(
+      `CREATE TABLE ${rows} AS ${live} ENGINE = MergeTree ORDER BY domain ${DEDUPLICATION} COMMENT ${comment}`,
+      signal,
+    );
+  } catch (error) {
+    if (serverCode(error) === SERVER_CODES.TABLE_ALREADY_EXISTS) throw runElsewhere(pipeline);
+    throw error;
+  }
+  const staging = new Staging(server, pipeline, epoch, owner.nonce);
+  // Two that read different epochs both got a table: the lower one yields.
+  if ((await listSets(server, pipeline, signal)).some((set) => set.epoch > epoch)) {
+    await staging.drop(signal);
+    throw runElsewhere(pipeline);
+  }
+  await createBlocksTable(staging, signal);
+  await staging.startHeartbeat(signal);
+  return staging;
+}
+
+/** More than the blocks of any file: a repeated insert of a block does nothing, however late it comes. */
+const DEDUPLICATION = 'SETTINGS non_replicated_deduplication_window = 1000000';
+
+async function createBlocksTable(staging: Staging, signal: AbortSignal): Promise<void> {
+  await staging.server.command(
+    `CREATE TABLE IF NOT EXISTS ${staging.table('blocks')} (
+  block UInt32, first_line UInt64, lines UInt64, blank UInt64, rejected UInt64, filtered UInt64, rows UInt64,
+  line_offset_sum UInt64, source_columns Array(String),
+  rejects Array(Tuple(line UInt64, reason String, detail String, raw String))
+) ENGINE = MergeTree ORDER BY block ${DEDUPLICATION}`,
+    signal,
+  );
+}
+
+/**
+ * Becomes the owner of a load that another run left.
+ * @throws RUN_ELSEWHERE when its owner is at work, or another process was faster
+ */
+export async function takeOver(
+  server: Server,
+  pipeline: string,
+  set: StagingSet,
+  signal: AbortSignal,
+): Promise<Staging> {
+  if (await ownerAtWork(server, pipeline, set, signal)) throw runElsewhere(pipeline);
+  const owner = await newOwner();
+  const epoch = set.epoch + 1;
+  const rename = (part: StagingPart, from: number): Promise<void> =>
+    server.command(
+      `RENAME TABLE ${server.table(stagingTable(pipeline, from, part))} TO ${server.table(stagingTable(pipeline, epoch, part))}`,
+      signal,
+    );
+  try {
+    await rename('rows', set.epoch);
+  } catch (error) {
+    const code = serverCode(error);
+    const raced = code === SERVER_CODES.UNKNOWN_TABLE || code === SERVER_CODES.TABLE_ALREADY_EXISTS;
+    throw raced ? runElsewhere(pipeline) : error;
+  }
+  const staging = new Staging(server, pipeline, epoch, owner.nonce);
+  // The rest follows, also what a kill amid an earlier take-over left at older epochs.
+  for (const other of await listSets(server, pipeline, signal)) {
+    for (const part of other.parts) {
+      if (part !== 'rows' && other.epoch < epoch) await rename(part, other.epoch);
+    }
+  }
+  if (set.work !== null) await staging.save({ ...set.work, owner }, signal);
+  await createBlocksTable(staging, signal);
+  await staging.startHeartbeat(signal);
+  return staging;
+}
+
+async function ownerAtWork(server: Server, pipeline: string, set: StagingSet, signal: AbortSignal): Promise<boolean> {
+  const owner = (set.work?.owner ?? null) as Owner | null;
+  if (owner === null) return false;
+  if (activeHere.has(owner.nonce)) return true;
+  const alive = isAlive(owner.process);
+  if (alive !== 'unknown') return alive === 'alive' && owner.process.pid !== process.pid;
+  if (!set.parts.includes('lease')) return false;
+  const lease = server.table(stagingTable(pipeline, set.epoch, 'lease'));
+  const [row] = await server.query<{ fresh: number }>(
+    `SELECT count() > 0 AND max(at) > now64() - toIntervalSecond(${HEARTBEAT_LOST_SECONDS}) AS fresh FROM ${lease}`,
+    signal,
+  );
+  return Number(row?.fresh) === 1;
+}
+
+/** The highest epoch that the pipeline has ever had, 0 before the first. */
+export async function highestEpoch(server: Server, pipeline: string, signal: AbortSignal): Promise<number> {
+  const [set] = await listSets(server, pipeline, signal);
+  const [recorded] = await server.query<{ epoch: string }>(
+    `SELECT max(_epoch) AS epoch FROM ${server.table(RUNS_TABLE)} WHERE pipeline = {pipeline:String}`,
+    signal,
+    { pipeline },
+  );
+  return Math.max(set?.epoch ?? 0, Number(recorded?.epoch ?? 0));
+}
+
+function runElsewhere(pipeline: string): DomainsyncError {
+  return new DomainsyncError('RUN_ELSEWHERE', `another run of pipeline ${pipeline} is at work`);
+}

@@ -1,0 +1,86 @@
+/**
+ * What a table's COMMENT tells: the state that travels with the table itself.
+ * - A live table says what it holds, per source.
+ * - A staging `rows` table says which load it belongs to, and how far that is.
+ */
+import { createHash } from 'node:crypto';
+import { type Held, type LoadRequest, type LoadResult, sourceKey } from '../../src/types.ts';
+
+/** Raised when the encoding or the hash changes, so that rows of older loads are not taken for rows of this one. */
+export const CODEC_VERSION = 1;
+
+/** What a live table holds of one source, and the load that brought it: history is repaired from it. */
+export interface HeldSource extends Held {
+  readonly run: RunRecord;
+}
+
+/** A finished load, as domainsync_runs has it. */
+export interface RunRecord {
+  readonly id: string;
+  readonly epoch: number;
+  readonly pipeline: string;
+  readonly startedAt: string;
+  readonly bytes: number;
+  readonly result: LoadResult;
+}
+
+/** Comment of a live table. */
+export interface LiveState {
+  readonly domainsync: 1;
+  readonly codec: number;
+  readonly sources: Readonly<Record<string, HeldSource>>;
+}
+
+/**
+ * Comment of a staging `rows` table.
+ * loading: blocks are landing. ready: verified, delta and changes are whole and fixed; applying them has begun.
+ */
+export interface WorkState {
+  readonly domainsync: 1;
+  readonly phase: 'loading' | 'ready';
+  readonly run: string;
+  /** Of everything that makes it the same load: another key starts anew. */
+  readonly key: string;
+  /** Who owns it: a ProcessIdentity, as the process half made it. */
+  readonly owner: unknown;
+  readonly startedAt: string;
+  readonly source: string;
+  readonly file: LoadRequest['file'];
+  readonly revision: number;
+  /** Date of the file that the difference is made against; null for a first load. */
+  readonly previousDate: string | null;
+  /** What the load came to; from phase `ready` on. */
+  readonly result: LoadResult | null;
+}
+
+export const EMPTY_LIVE_STATE: LiveState = { domainsync: 1, codec: CODEC_VERSION, sources: {} };
+
+/** The state in a comment; null when the table is none of ours. */
+export function parseComment<State extends LiveState | WorkState>(comment: string): State | null {
+  try {
+    const state = JSON.parse(comment) as State;
+    return typeof state === 'object' && state !== null && state.domainsync === 1 ? state : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Tells a load apart from every other: the file, and all that its staged rows and blocks depend on. */
+export function loadKey(request: LoadRequest, columns: readonly string[], where: unknown): string {
+  const { name, date, size, etag, lastModified } = request.file;
+  const parts = [
+    sourceKey(request.target),
+    { name, date, size, etag, lastModified },
+    columns,
+    where,
+    request.blockBytes,
+    request.force,
+    CODEC_VERSION,
+  ];
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
+}
+
+/** Tells the revisions of one file name apart. */
+export function fileKey(file: LoadRequest['file']): string {
+  return `${file.date}|${file.etag ?? ''}|${file.size ?? ''}`;
+}

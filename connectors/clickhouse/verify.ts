@@ -1,0 +1,101 @@
+/** Before anything becomes visible: is what landed what was read, and is it good enough? */
+import { DomainsyncError } from '../../src/errors.ts';
+import type { BlockCounts } from '../../src/types.ts';
+import type { Staging } from './staging.ts';
+
+/** `_version`'s bits below the row mark: the line. */
+const LINE_MASK = 2n ** 37n - 1n;
+
+/** Sums over all blocks of a file. */
+export type Totals = BlockCounts;
+
+/** The counts of every block that has landed, each block once. */
+export async function landedBlocks(staging: Staging, signal: AbortSignal): Promise<Map<number, BlockCounts>> {
+  const rows = await staging.owned(
+    () =>
+      staging.server.query<Record<'block' | keyof BlockCounts, string>>(
+        `SELECT block, lines, blank, rejected, filtered, rows FROM ${staging.table('blocks')} LIMIT 1 BY block`,
+        signal,
+      ),
+    signal,
+  );
+  return new Map(
+    rows.map(({ block, lines, blank, rejected, filtered, rows: kept }) => [
+      Number(block),
+      {
+        lines: Number(lines),
+        blank: Number(blank),
+        rejected: Number(rejected),
+        filtered: Number(filtered),
+        rows: Number(kept),
+      },
+    ]),
+  );
+}
+
+/** @throws DESTINATION_VERIFY_FAILED when a block is missing */
+export function sumBlocks(landed: ReadonlyMap<number, BlockCounts>, blocks: number): Totals {
+  const totals = { lines: 0, blank: 0, rejected: 0, filtered: 0, rows: 0 };
+  for (let number = 0; number < blocks; number += 1) {
+    const block = landed.get(number);
+    if (block === undefined) throw failed(`block ${number} of ${blocks} is not on record`);
+    for (const key of Object.keys(totals) as (keyof Totals)[]) totals[key] += block[key];
+  }
+  if (landed.size !== blocks) throw failed(`${landed.size} blocks are on record, the file has ${blocks}`);
+  return totals;
+}
+
+/** The share of rejected lines must not pass the limit; blank lines do not count. @throws FILE_TOO_MANY_REJECTED */
+export function checkRejected(totals: Totals, maxRejected: number): void {
+  const lines = totals.lines - totals.blank;
+  if (totals.rejected <= maxRejected * lines) return;
+  throw new DomainsyncError(
+    'FILE_TOO_MANY_REJECTED',
+    `${totals.rejected} of ${lines} lines were rejected, more than maxRejected (${maxRejected}) allows`,
+  );
+}
+
+/** A file much shorter than the last one is taken for a fault of the service. @throws FILE_TOO_FEW_ROWS */
+export function checkRows(totals: Totals, before: number | null, minRows: number): void {
+  if (before === null || totals.rows >= minRows * before) return;
+  throw new DomainsyncError(
+    'FILE_TOO_FEW_ROWS',
+    `the file has ${totals.rows} rows, the one loaded before had ${before}: fewer than minRows (${minRows}) allows`,
+  );
+}
+
+/**
+ * Compares the staged rows with the block records by count and by the sum of their line numbers: together they show that
+ * no line is missing and none stands for another. More rows than lines means that a block landed twice in spite of its
+ * token; that is harmless (equal versions), so then distinct lines are compared, spilling to disk.
+ * @throws DESTINATION_VERIFY_FAILED
+ */
+export async function verifyRows(staging: Staging, signal: AbortSignal): Promise<void> {
+  const { server } = staging;
+  const rows = staging.table('rows');
+  interface Sums {
+    readonly count: string;
+    readonly lines: string;
+  }
+  const one = async (sql: string): Promise<Sums> => {
+    const [row] = await staging.owned(() => server.query<Sums>(sql, signal), signal);
+    return row ?? { count: '0', lines: '0' };
+  };
+  const line = `bitAnd(_version, toUInt64(${LINE_MASK}))`;
+  const expected = await one(
+    `SELECT sum(rows) AS count, sum(first_line * rows + line_offset_sum) AS lines FROM (SELECT * FROM ${staging.table('blocks')} LIMIT 1 BY block)`,
+  );
+  const same = (found: Sums): boolean => found.count === expected.count && found.lines === expected.lines;
+  const plain = await one(`SELECT count() AS count, sum(${line}) AS lines FROM ${rows}`);
+  if (same(plain)) return;
+  const distinct = await one(
+    `SELECT count() AS count, sum(${line}) AS lines FROM (SELECT _version FROM ${rows} GROUP BY _version SETTINGS max_bytes_before_external_group_by = 500000000)`,
+  );
+  if (!same(distinct)) {
+    throw failed(`${expected.count} rows were read, ${distinct.count} different ones have landed`);
+  }
+}
+
+function failed(what: string): DomainsyncError {
+  return new DomainsyncError('DESTINATION_VERIFY_FAILED', `the staged rows are not those of the file: ${what}`);
+}

@@ -1,0 +1,304 @@
+/** The composition root: joins configuration, connectors and commands. The only module that knows all three. */
+import { createRequire } from 'node:module';
+import { availableParallelism } from 'node:os';
+import { join, resolve } from 'node:path';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { notBuilt } from '../config/built.ts';
+import { loadConfig } from '../config/load.ts';
+import { redactor } from '../config/redact.ts';
+import type { Config, Pipeline } from '../config/schema.ts';
+import { type ClickHouse, openClickHouse } from '../connectors/clickhouse/index.ts';
+import { createDatasetService } from '../connectors/dataset-service/index.ts';
+import { DEFAULT_BLOCK_BYTES } from './blocks.ts';
+import type { App, PipelineHandle } from './commands/app.ts';
+import { checkCommand } from './commands/check.ts';
+import { clickhouseCommand } from './commands/clickhouse.ts';
+import { type DemoApp, demoCommand } from './commands/demo.ts';
+import { sandboxCommand } from './commands/sandbox.ts';
+import { rejectsCommand, statusCommand } from './commands/status.ts';
+import { syncCommand } from './commands/sync.ts';
+import { asDomainsyncError, DomainsyncError, interrupted } from './errors.ts';
+import { createLogger, LOG_LEVELS, type LogLevel } from './logger.ts';
+import { errorDocument, formatError, printJson } from './output.ts';
+import { isAlive, processIdentity } from './process-identity.ts';
+import { createProgress } from './progress.ts';
+import { selectColumns } from './rows/columns.ts';
+import { GrowingFile } from './spool.ts';
+import type { Source } from './types.ts';
+
+const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
+
+/** More threads than this have nothing to do: ClickHouse takes in blocks more slowly than four threads encode them. */
+const MOST_THREADS = 4;
+
+interface GlobalOptions {
+  readonly config?: string;
+  readonly json?: boolean;
+  readonly logLevel: LogLevel;
+}
+
+/** A configuration with everything that was opened for it. */
+interface Opened {
+  readonly app: App;
+  readonly config: Config;
+  clickhouse(): Promise<ClickHouse>;
+  close(): Promise<void>;
+}
+
+type Action = (opened: Opened) => Promise<number>;
+
+/** Runs one command line. @returns the exit code; throws nothing */
+export async function main(argv: readonly string[]): Promise<number> {
+  const controller = new AbortController();
+  let exitCode = 0;
+  const onSignal = (): void => {
+    // The second one does not wait for what the first one began to end.
+    if (controller.signal.aborted) process.exit(130);
+    controller.abort(interrupted());
+  };
+  process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
+  // Whoever reads stdout may stop reading, such as `| head`.
+  process.stdout.on('error', () => process.exit(exitCode));
+  const program = buildProgram(controller.signal, (code) => {
+    exitCode = code;
+  });
+  try {
+    await program.parseAsync([...argv], { from: 'user' });
+  } catch (error) {
+    if (error instanceof CommanderError) exitCode = error.exitCode === 0 ? 0 : 2;
+    else exitCode = tellFailure(asDomainsyncError(error), program.opts<GlobalOptions>(), (text) => text);
+  } finally {
+    process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
+  }
+  return exitCode;
+}
+
+function buildProgram(signal: AbortSignal, done: (code: number) => void): Command {
+  const program = new Command('domainsync')
+    .description('Keeps ClickHouse tables in sync with the dated files of a domain dataset service.')
+    .version(version, '-V, --version')
+    .option('-c, --config <file>', 'configuration file (default: config/domainsync.yaml, or DOMAINSYNC_CONFIG)')
+    .option('--json', 'one JSON document on stdout')
+    .addOption(new Option('--log-level <level>', 'least severe log lines shown').choices(LOG_LEVELS).default('info'))
+    .exitOverride()
+    .showHelpAfterError('(run with --help for the commands and options)');
+  const run = async (needsService: boolean, action: Action): Promise<void> => {
+    done(await withConfig(program.opts<GlobalOptions>(), needsService, signal, action));
+  };
+  syncCommands(program, run);
+  viewCommands(program, run);
+  program
+    .command('demo')
+    .description('the whole product in one go, with a stand-in service and an embedded ClickHouse')
+    .action(async () => done(await demo(program.opts<GlobalOptions>(), signal)));
+  program
+    .command('sandbox')
+    .description('serve a stand-in for the dataset service, with invented data')
+    .option('--port <port>', 'port of 127.0.0.1', wholeNumber(0, 65_535), 8787)
+    .option('--rows <n>', 'domains', wholeNumber(1, 100_000_000), 20_000)
+    .option('--seed <n>', 'other data for another seed', wholeNumber(0, 0xffff_ffff), 1)
+    .option('--publish-every <seconds>', 'publish the next files so often', wholeNumber(1, 1_000_000))
+    .action(async (options: { port: number; rows: number; seed: number; publishEvery?: number }) => {
+      const print = (line: string): void => void process.stdout.write(`${line}\n`);
+      await sandboxCommand({ ...options, print, signal });
+    });
+  program
+    .command('clickhouse')
+    .description('run the embedded ClickHouse in the foreground, for other programs')
+    .action(() => run(false, serveClickHouse));
+  program
+    .command('worker')
+    .description('keep the schedules of all pipelines (not built yet)')
+    .action(() => {
+      throw new DomainsyncError('NOT_BUILT', 'the worker is not built yet', {
+        hint: "Until then, start 'domainsync sync' from cron or a systemd timer.",
+      });
+    });
+  return program;
+}
+
+function syncCommands(program: Command, run: (needsService: boolean, action: Action) => Promise<void>): void {
+  interface SyncFlags {
+    readonly force?: boolean;
+    readonly dryRun?: boolean;
+    readonly fromFile?: string;
+    readonly fileDate?: string;
+  }
+  program
+    .command('sync')
+    .description('run the pipelines once, all when none is named')
+    .argument('[pipeline...]')
+    .option('--force', 'reload a file that is loaded already, and pass minRows')
+    .option('--dry-run', 'only tell what would be done')
+    .option('--from-file <path>', 'load a local .jsonl.zst or .jsonl file instead of asking the service')
+    .option('--file-date <date>', 'its date, YYYY-MM-DD, where its name carries none')
+    .action((names: string[], { dryRun = false, force = false, fromFile, fileDate }: SyncFlags) => {
+      const options = {
+        force,
+        ...(fromFile === undefined ? {} : { fromFile }),
+        ...(fileDate === undefined ? {} : { fileDate }),
+      };
+      const command = dryRun ? checkCommand : syncCommand;
+      return run(fromFile === undefined, ({ app }) => command(app, names, options));
+    });
+  program
+    .command('check')
+    .description('tell what is newest, what is loaded, and what a sync would do; downloads nothing')
+    .argument('[pipeline...]')
+    .action((names: string[]) => run(true, ({ app }) => checkCommand(app, names, { force: false })));
+}
+
+function viewCommands(program: Command, run: (needsService: boolean, action: Action) => Promise<void>): void {
+  program
+    .command('status')
+    .description('what each destination holds: file date, rows, age, last run, last error, rejected rows')
+    .argument('[pipeline...]')
+    .action((names: string[]) => run(false, ({ app }) => statusCommand(app, names)));
+  program
+    .command('rejects')
+    .description('rejected lines, newest first')
+    .argument('[pipeline]')
+    .action((name: string | undefined) => run(false, ({ app }) => rejectsCommand(app, name)));
+}
+
+/** Loads the configuration, runs the action, and closes whatever it opened. Errors are told with its secrets redacted. */
+async function withConfig(
+  options: GlobalOptions,
+  needsService: boolean,
+  signal: AbortSignal,
+  action: Action,
+): Promise<number> {
+  const config = loadConfig({
+    ...(options.config === undefined ? {} : { path: options.config }),
+    needs: { service: needsService },
+  });
+  const opened = open(config, options, signal);
+  try {
+    return await action(opened);
+  } catch (error) {
+    return tellFailure(asDomainsyncError(error), options, redactor(config));
+  } finally {
+    await opened.close();
+  }
+}
+
+/** Nothing is opened before it is first asked for. */
+function open(config: Config, options: GlobalOptions, signal: AbortSignal): Opened {
+  const json = options.json === true;
+  const redact = redactor(config);
+  const quiet = json || !['trace', 'debug', 'info'].includes(options.logLevel);
+  const isTTY = process.stderr.isTTY === true;
+  const logged = createLogger({ level: options.logLevel, redact });
+  const progress = createProgress({ stream: process.stderr, isTTY, log: logged, quiet });
+  const log = createLogger({ level: options.logLevel, redact, stream: progress.above(process.stderr) });
+  let source: Source | undefined;
+  let clickhouse: Promise<ClickHouse> | undefined;
+  const openClickHouseOnce = (): Promise<ClickHouse> => {
+    clickhouse ??= openConfigured(config, signal);
+    return clickhouse;
+  };
+  const app: App = {
+    pipelines: config.pipelines.map((pipeline) => handle(pipeline, config, openClickHouseOnce)),
+    source: () => {
+      source ??= openSource(config, log);
+      return source;
+    },
+    settings: {
+      maxWindowLog: config.download.maxWindowLog,
+      blockBytes: DEFAULT_BLOCK_BYTES,
+      threads: Math.min(MOST_THREADS, availableParallelism()),
+    },
+    log,
+    progress,
+    out: process.stdout,
+    json,
+    redact,
+    signal,
+  };
+  return {
+    app,
+    config,
+    clickhouse: openClickHouseOnce,
+    close: async () => {
+      await source?.close();
+      // One that could not be opened has been told of already.
+      await clickhouse?.then((opened) => opened.close()).catch(() => {});
+    },
+  };
+}
+
+function handle(pipeline: Pipeline, config: Config, clickhouse: () => Promise<ClickHouse>): PipelineHandle {
+  const { name, target, to, where, columns, maxRejected, minRows } = pipeline;
+  const seconds = (milliseconds: number): number => Math.round(milliseconds / 1000);
+  return {
+    name,
+    target,
+    notBuilt: notBuilt(pipeline, config),
+    destinations: async () => {
+      if (to.clickhouse === undefined) return [];
+      const { table, changes } = to.clickhouse;
+      const history = { runs: seconds(config.history.runs), rejects: seconds(config.history.rejects) };
+      const options = { pipeline: name, target, table, changes, where, maxRejected, minRows, history };
+      return [(await clickhouse()).destination({ ...options, columns: selectColumns(columns) })];
+    },
+  };
+}
+
+function openConfigured({ clickhouse }: Config, signal: AbortSignal): Promise<ClickHouse> {
+  const { database, settings } = clickhouse;
+  if (clickhouse.kind === 'embedded') {
+    return openClickHouse(
+      { server: { embedded: clickhouse.path }, database, settings, username: '', password: '' },
+      signal,
+    );
+  }
+  const { url, username, password } = clickhouse;
+  return openClickHouse({ server: { url }, database, settings, username, password }, signal);
+}
+
+function openSource({ service, dataDir, download }: Config, log: App['log']): Source {
+  if (service === undefined) throw new DomainsyncError('CONFIG_INVALID', 'service.url and service.apiKey are not set');
+  const host = { GrowingFile, processIdentity, isAlive };
+  return createDatasetService({
+    ...service,
+    host,
+    dataDir,
+    keep: download.keep,
+    userAgent: `domainsync/${version}`,
+    log,
+  });
+}
+
+async function serveClickHouse({ app, config, clickhouse }: Opened): Promise<number> {
+  if (config.clickhouse.kind !== 'embedded') {
+    throw new DomainsyncError('USAGE', 'clickhouse.url names a server: there is no embedded one to run');
+  }
+  const { address } = await clickhouse();
+  return clickhouseCommand(app, { ...address, passwordFile: join(config.clickhouse.path, 'password') });
+}
+
+function demo(options: GlobalOptions, signal: AbortSignal): Promise<number> {
+  const openDemo = async (path: string, env: Readonly<Record<string, string>>): Promise<DemoApp> => {
+    const opened = open(loadConfig({ path, env, needs: { service: true } }), options, signal);
+    const clickhouse = await opened.clickhouse();
+    return { app: opened.app, query: (sql) => clickhouse.query(sql, signal), close: opened.close };
+  };
+  return demoCommand({ open: openDemo, out: process.stdout, signal }, resolve('data/demo'));
+}
+
+function tellFailure(error: DomainsyncError, options: GlobalOptions, redact: (text: string) => string): number {
+  if (options.json === true) printJson(errorDocument(error, redact));
+  else
+    process.stderr.write(`${formatError(error, redact, { debug: ['trace', 'debug'].includes(options.logLevel) })}\n`);
+  return error.exitCode;
+}
+
+function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < least || value > most) {
+      throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+    }
+    return value;
+  };
+}

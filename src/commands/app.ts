@@ -1,0 +1,33 @@
+/** What commands work with. The composition root (cli.ts) fills it; commands know neither configuration nor vendors. */
+import type { Logger } from '../logger.ts';
+import type { TextSink } from '../output.ts';
+import type { Progress } from '../progress.ts';
+import type { RunSettings } from '../run.ts';
+import type { Destination, Source, Target } from '../types.ts';
+
+/** One pipeline of the configuration. */
+export interface PipelineHandle {
+  readonly name: string;
+  readonly target: Target;
+  /** Why this version cannot run it; null: it can. */
+  readonly notBuilt: string | null;
+  /** Opens its destinations, in the configuration's order. @throws DESTINATION_*, EMBEDDED_UNAVAILABLE */
+  destinations(signal: AbortSignal): Promise<readonly Destination[]>;
+}
+
+export interface App {
+  /** In the order of the configuration file. */
+  readonly pipelines: readonly PipelineHandle[];
+  /** The dataset service. Opened at the first call. @throws CONFIG_INVALID */
+  source(): Source;
+  readonly settings: RunSettings;
+  readonly log: Logger;
+  readonly progress: Progress;
+  /** stdout. */
+  readonly out: TextSink;
+  /** One JSON document on stdout instead of tables. */
+  readonly json: boolean;
+  /** Takes every secret of the configuration out of a text. */
+  readonly redact: (text: string) => string;
+  readonly signal: AbortSignal;
+}

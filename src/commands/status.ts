@@ -1,0 +1,69 @@
+/** `domainsync status` and `domainsync rejects`: what the destinations hold, and what was left out. */
+import { formatDuration, formatNumber, printJson, printTable } from '../output.ts';
+import type { DestinationStatus, RecordedReject } from '../types.ts';
+import type { App } from './app.ts';
+import { selectPipelines } from './select.ts';
+
+/** @throws DESTINATION_* */
+export async function statusCommand(app: App, names: readonly string[]): Promise<number> {
+  const statuses: (DestinationStatus & { readonly pipeline: string })[] = [];
+  for (const pipeline of selectPipelines(app.pipelines, names)) {
+    for (const destination of await pipeline.destinations(app.signal)) {
+      statuses.push({ pipeline: pipeline.name, ...(await destination.status(app.signal)) });
+      await destination.close();
+    }
+  }
+  if (app.json) {
+    printJson({ pipelines: statuses }, app.out);
+    return 0;
+  }
+  printTable(
+    ['pipeline', 'destination', 'holds', 'file date', 'rows', 'loaded', 'last run', 'rejected', 'last error'],
+    statuses.map(({ pipeline, object, destination, held, lastRun, rejected }) => [
+      pipeline,
+      `${destination} ${object}`,
+      held?.file ?? null,
+      held?.date ?? null,
+      held === null ? null : formatNumber(held.rows),
+      held === null ? null : `${formatDuration(Math.max(0, Date.now() - Date.parse(held.loadedAt)))} ago`,
+      lastRun?.outcome ?? null,
+      rejected,
+      lastRun === null || lastRun.errorCode === '' ? null : `${lastRun.errorCode}: ${lastRun.error}`,
+    ]),
+    app.out,
+  );
+  return 0;
+}
+
+/** Longest list of rejects that is printed. */
+const REJECTS_SHOWN = 1000;
+
+/** @throws DESTINATION_* */
+export async function rejectsCommand(app: App, name: string | undefined): Promise<number> {
+  const rejects: RecordedReject[] = [];
+  for (const pipeline of selectPipelines(app.pipelines, name === undefined ? [] : [name])) {
+    for (const destination of await pipeline.destinations(app.signal)) {
+      rejects.push(...(await destination.rejects(REJECTS_SHOWN, app.signal)));
+      await destination.close();
+    }
+  }
+  if (app.json) {
+    printJson({ rejects }, app.out);
+  } else if (rejects.length === 0) {
+    app.out.write('no rejected lines are on record\n');
+  } else {
+    printTable(
+      ['pipeline', 'file', 'line', 'reason', 'detail', 'raw'],
+      rejects.map((reject) => [
+        reject.pipeline,
+        reject.file,
+        String(reject.line),
+        reject.reason,
+        reject.detail,
+        reject.raw.slice(0, 200),
+      ]),
+      app.out,
+    );
+  }
+  return 0;
+}

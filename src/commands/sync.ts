@@ -1,0 +1,135 @@
+/** `domainsync sync`: every pipeline once; one that fails does not keep the next from running. */
+import { asDomainsyncError, DomainsyncError } from '../errors.ts';
+import { errorDocument, formatDuration, formatError, formatNumber, printJson } from '../output.ts';
+import { madeNeedless, type RunOutcome, run } from '../run.ts';
+import type { Destination, Source, SpooledFile } from '../types.ts';
+import type { App, PipelineHandle } from './app.ts';
+import { localFile } from './local-file.ts';
+import { selectPipelines } from './select.ts';
+
+export interface SyncOptions {
+  readonly force: boolean;
+  /** Load this local file instead of asking the service. */
+  readonly fromFile?: string;
+  /** Its date, where its name has none. */
+  readonly fileDate?: string;
+}
+
+/** What one pipeline did in one destination. */
+export interface SyncReport {
+  readonly pipeline: string;
+  readonly destination: string;
+  readonly outcome:
+    | RunOutcome
+    | { readonly kind: 'elsewhere'; readonly error: DomainsyncError }
+    | { readonly kind: 'failed'; readonly error: DomainsyncError };
+}
+
+/** @returns the exit code: that of the first pipeline that failed. @throws USAGE, NOT_BUILT before anything runs */
+export async function syncCommand(app: App, names: readonly string[], options: SyncOptions): Promise<number> {
+  const pipelines = selectPipelines(app.pipelines, names);
+  if (options.fromFile !== undefined && pipelines.length !== 1) {
+    throw new DomainsyncError('USAGE', '--from-file loads into one pipeline', {
+      hint: 'Name the pipeline to load it into.',
+    });
+  }
+  for (const { notBuilt } of pipelines) {
+    if (notBuilt !== null) throw new DomainsyncError('NOT_BUILT', notBuilt);
+  }
+  const reports: SyncReport[] = [];
+  for (const pipeline of pipelines) reports.push(...(await syncPipeline(app, pipeline, options)));
+  if (app.json) printJson({ pipelines: reports.map((report) => reportDocument(report, app.redact)) }, app.out);
+  return exitCodeOf(reports);
+}
+
+/** One pipeline into each of its destinations. Never throws: a failure is in the report. */
+export async function syncPipeline(app: App, pipeline: PipelineHandle, options: SyncOptions): Promise<SyncReport[]> {
+  const reports: SyncReport[] = [];
+  const tell = (report: SyncReport): void => {
+    reports.push(report);
+    tellReport(app, report);
+  };
+  let destinations: readonly Destination[] = [];
+  try {
+    destinations = await pipeline.destinations(app.signal);
+  } catch (error) {
+    tell({ pipeline: pipeline.name, destination: 'clickhouse', outcome: failureOutcome(error) });
+  }
+  for (const destination of destinations) {
+    try {
+      const source = options.fromFile === undefined ? app.source() : fromFile(options.fromFile, options.fileDate);
+      const { settings, progress } = app;
+      const { force } = options;
+      const job = { pipeline: pipeline.name, target: pipeline.target, source, destination, force, settings, progress };
+      tell({ pipeline: pipeline.name, destination: destination.name, outcome: await run(job, app.signal) });
+    } catch (error) {
+      tell({ pipeline: pipeline.name, destination: destination.name, outcome: failureOutcome(error) });
+    } finally {
+      await destination.close();
+    }
+  }
+  return reports;
+}
+
+function fromFile(path: string, date: string | undefined): Pick<Source, 'newest' | 'open' | 'tidy'> {
+  const spool: SpooledFile = localFile(path, date);
+  return {
+    newest: async () => spool.file,
+    open: async () => spool,
+    tidy: async () => {},
+  };
+}
+
+function failureOutcome(thrown: unknown): SyncReport['outcome'] {
+  const error = asDomainsyncError(thrown);
+  return { kind: madeNeedless(error) ? 'elsewhere' : 'failed', error };
+}
+
+function exitCodeOf(reports: readonly SyncReport[]): number {
+  for (const { outcome } of reports) if (outcome.kind === 'failed') return outcome.error.exitCode;
+  return 0;
+}
+
+function tellReport({ json, out, log, redact }: App, { pipeline, destination, outcome }: SyncReport): void {
+  if (outcome.kind === 'failed' || outcome.kind === 'elsewhere') {
+    const child = log.child({ pipeline });
+    if (outcome.kind === 'elsewhere') child.info(`${outcome.error.message}: nothing to do`);
+    else if (json) child.error({ err: outcome.error }, outcome.error.message);
+    else
+      process.stderr.write(
+        `${pipeline}: ${formatError(outcome.error, redact, { debug: log.isLevelEnabled('debug') })}\n`,
+      );
+    if (outcome.kind === 'elsewhere' && !json) out.write(`${pipeline}: ${outcome.error.message}; nothing to do\n`);
+    return;
+  }
+  if (!json) out.write(`${describeOutcome(pipeline, destination, outcome)}\n`);
+}
+
+/** A line for a person. */
+export function describeOutcome(pipeline: string, destination: string, outcome: RunOutcome): string {
+  const { file } = outcome;
+  if (outcome.kind === 'current') return `${pipeline}: ${destination} holds ${file.name} already; nothing to do`;
+  if (outcome.kind === 'older') {
+    return `${pipeline}: ${file.name} is older than what ${destination} holds (${outcome.held.file}); nothing to do`;
+  }
+  const { rowsRead, inserted, updated, deleted, unchanged, rejected, filtered } = outcome.result;
+  const n = formatNumber;
+  const parts = [
+    `${n(inserted)} inserted`,
+    `${n(updated)} updated`,
+    `${n(deleted)} deleted`,
+    `${n(unchanged)} unchanged`,
+  ];
+  if (filtered > 0) parts.push(`${n(filtered)} left out by where`);
+  if (rejected > 0) parts.push(`${n(rejected)} rejected (see 'domainsync rejects ${pipeline}')`);
+  const time = `${formatDuration(outcome.seconds * 1000)}, ${n(Math.round(rowsRead / outcome.seconds))} rows/s`;
+  return `${pipeline}: loaded ${file.name} into ${destination}: ${n(rowsRead)} rows read, ${parts.join(', ')} (${time})`;
+}
+
+function reportDocument(report: SyncReport, redact: (text: string) => string): Record<string, unknown> {
+  const { pipeline, destination, outcome } = report;
+  if (outcome.kind === 'failed' || outcome.kind === 'elsewhere') {
+    return { pipeline, destination, outcome: outcome.kind, ...errorDocument(outcome.error, redact) };
+  }
+  return { pipeline, destination, ...outcome, outcome: outcome.kind, kind: undefined };
+}

@@ -1,0 +1,153 @@
+/** The threads that encode: no row is touched in the thread that holds locks and connections. */
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { asDomainsyncError, DomainsyncError, interrupted } from '../errors.ts';
+import type { Block, EncodedBlock, Encoding } from '../types.ts';
+import { type Answer, fromFailure, type Job } from './protocol.ts';
+
+/** The thread's entry as it lies beside this module: TypeScript in a checkout, JavaScript in a built package. */
+const ENTRY = new URL(`./worker${extname(new URL(import.meta.url).pathname)}`, import.meta.url);
+
+/**
+ * Nothing of a row outlives it, so a larger young generation would only collect more of them before it is swept
+ * [measured: from 8 to 32 MB no difference in speed]. The old generation keeps its default: a block of nothing but
+ * rejects may need much of it.
+ */
+const LIMITS = { maxYoungGenerationSizeMb: 16 };
+
+export interface EncodePool {
+  /**
+   * Encodes a block in the thread that is idle first; blocks are handed out in the order of the calls. Takes the
+   * block's buffer away from the caller. The pool queues without bound: the caller limits how many blocks are under way,
+   * payloads not yet written included. Who has written a payload should free it with `payload.buffer.transfer(0)`: left to
+   * the collector, 200 MB of them lay about [measured].
+   * @throws what the encoder threw; INTERRUPTED, or the reason of a signal, at once when one is aborted; UNEXPECTED for
+   * this and every later block once a thread has died
+   */
+  encode(block: Block, signal: AbortSignal): Promise<EncodedBlock>;
+  /** Ends the threads, also in the middle of a block: what is under way ends with INTERRUPTED. Idempotent. */
+  close(): Promise<void>;
+}
+
+export interface EncodePoolOptions {
+  readonly threads: number;
+  readonly encoding: Encoding;
+  /** Aborts everything that is under way or queued, and refuses what comes later. */
+  readonly signal?: AbortSignal;
+}
+
+/** Starts the threads. They keep the process alive until the pool is closed. */
+export function createEncodePool(options: EncodePoolOptions): EncodePool {
+  return new ThreadPool(options);
+}
+
+/** A block that was given to the pool, until its promise is settled. */
+interface Task {
+  readonly block: Block;
+  readonly settle: (outcome: EncodedBlock | DomainsyncError) => void;
+  settled: boolean;
+}
+
+/** A thread is idle, at work on a task (which may be settled already: aborted), or dead with the whole pool. */
+interface Thread {
+  readonly worker: Worker;
+  task: Task | undefined;
+}
+
+class ThreadPool implements EncodePool {
+  readonly #threads: readonly Thread[];
+  readonly #queue: Task[] = [];
+  readonly #signal: AbortSignal | undefined;
+  /** Why nothing is encoded any more: a thread died, or the pool was closed. */
+  #ended: DomainsyncError | undefined;
+
+  constructor({ threads, encoding, signal }: EncodePoolOptions) {
+    this.#signal = signal;
+    this.#threads = Array.from({ length: threads }, () => this.#start(encoding));
+  }
+
+  encode(block: Block, signal: AbortSignal): Promise<EncodedBlock> {
+    const { promise, resolve, reject } = Promise.withResolvers<EncodedBlock>();
+    const signals = this.#signal === undefined ? [signal] : [signal, this.#signal];
+    const aborted = signals.find((one) => one.aborted);
+    const refusal = this.#ended ?? (aborted === undefined ? undefined : asDomainsyncError(aborted.reason));
+    if (refusal !== undefined) {
+      reject(refusal);
+      return promise;
+    }
+    const onAbort = (event: Event) => this.#drop(task, asDomainsyncError((event.target as AbortSignal).reason));
+    const task: Task = {
+      block,
+      settled: false,
+      settle: (outcome) => {
+        if (task.settled) return;
+        task.settled = true;
+        for (const one of signals) one.removeEventListener('abort', onAbort);
+        if (outcome instanceof DomainsyncError) reject(outcome);
+        else resolve(outcome);
+      },
+    };
+    for (const one of signals) one.addEventListener('abort', onAbort);
+    this.#queue.push(task);
+    this.#handOut();
+    return promise;
+  }
+
+  async close(): Promise<void> {
+    this.#end(interrupted(), new DomainsyncError('UNEXPECTED', 'the encoding pool is closed'));
+    await Promise.all(this.#threads.map(({ worker }) => worker.terminate()));
+  }
+
+  #start(encoding: Encoding): Thread {
+    const worker = new Worker(ENTRY, { workerData: encoding, name: 'encode', resourceLimits: LIMITS });
+    const thread: Thread = { worker, task: undefined };
+    worker.on('message', (answer: Answer) => {
+      const { task } = thread;
+      thread.task = undefined;
+      task?.settle('encoded' in answer ? answer.encoded : fromFailure(answer.failed));
+      this.#handOut();
+    });
+    // An answer that cannot be read would otherwise leave its block waiting for ever.
+    worker.on('messageerror', (error) => this.#died(error));
+    worker.on('error', (error) => this.#died(error));
+    worker.on('exit', (code) => this.#died(new Error(`it ended with exit code ${code}`)));
+    return thread;
+  }
+
+  #handOut(): void {
+    for (const thread of this.#threads) {
+      if (thread.task !== undefined) continue;
+      const task = this.#queue.shift();
+      if (task === undefined) return;
+      thread.task = task;
+      try {
+        thread.worker.postMessage({ block: task.block } satisfies Job, [task.block.bytes.buffer]);
+      } catch (error) {
+        // A buffer that was moved before cannot be moved again.
+        thread.task = undefined;
+        task.settle(asDomainsyncError(error));
+      }
+    }
+  }
+
+  /** A task that is queued never reaches a thread; the answer to one that did will find it settled. */
+  #drop(task: Task, reason: DomainsyncError): void {
+    const queued = this.#queue.indexOf(task);
+    if (queued !== -1) this.#queue.splice(queued, 1);
+    task.settle(reason);
+  }
+
+  #died(cause: unknown): void {
+    const message = cause instanceof Error ? cause.message : String(cause);
+    const error = new DomainsyncError('UNEXPECTED', `an encoding thread died: ${message}`, { cause });
+    this.#end(error, error);
+  }
+
+  /** The first end counts: closing makes the threads exit, and a thread that died of an error exits too. */
+  #end(forWaiting: DomainsyncError, forLater: DomainsyncError): void {
+    if (this.#ended !== undefined) return;
+    this.#ended = forLater;
+    for (const task of this.#queue.splice(0)) task.settle(forWaiting);
+    for (const { task } of this.#threads) task?.settle(forWaiting);
+  }
+}

@@ -1,0 +1,31 @@
+/** What the pool and its threads say to each other. Plain data; buffers are moved. */
+import { asDomainsyncError, DomainsyncError, type ErrorCode } from '../errors.ts';
+import type { Block, EncodedBlock } from '../types.ts';
+
+/** To a thread: one block at a time, so that an answer needs no number. */
+export interface Job {
+  readonly block: Block;
+}
+
+/** From a thread. */
+export type Answer = { readonly encoded: EncodedBlock } | { readonly failed: Failure };
+
+/** An error without its class, which a structured clone would lose together with code and hint. */
+export interface Failure {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly hint: string;
+  readonly stack: string | undefined;
+}
+
+export function toFailure(thrown: unknown): Failure {
+  const { code, message, hint, stack } = asDomainsyncError(thrown);
+  return { code, message, hint, stack: thrown instanceof Error ? thrown.stack : stack };
+}
+
+/** The error as the thread threw it, with the thread's stack. */
+export function fromFailure({ code, message, hint, stack }: Failure): DomainsyncError {
+  const error = new DomainsyncError(code, message, { hint });
+  if (stack !== undefined) error.stack = stack;
+  return error;
+}

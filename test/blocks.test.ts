@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest';
+import { DEFAULT_BLOCK_BYTES, MAX_LINE_BYTES, splitBlocks } from '../src/blocks.ts';
+import { DomainsyncError } from '../src/errors.ts';
+import type { Block } from '../src/types.ts';
+import { chunked, random } from './support/zst.ts';
+
+const NEVER = new AbortController().signal;
+
+async function split(bytes: Buffer, blockBytes: number, chunk: number | (() => number) = 65_536): Promise<Block[]> {
+  const blocks: Block[] = [];
+  for await (const block of splitBlocks(chunked(bytes, chunk), { blockBytes, signal: NEVER })) blocks.push(block);
+  return blocks;
+}
+
+const texts = (blocks: readonly Block[]): string[] =>
+  blocks.map((block) => Buffer.from(block.bytes).toString('latin1'));
+const shape = (blocks: readonly Block[]): number[][] =>
+  blocks.map((b) => [b.number, b.firstLine, b.lines, b.bytes.length]);
+
+test('a block ends after the last line end within the limit, or after the first one behind it', async () => {
+  const blocks = await split(Buffer.from('aa\nbb\ncc\n0123456789ab\nd\ne'), 8);
+  expect(texts(blocks)).toEqual(['aa\nbb\n', 'cc\n', '0123456789ab\n', 'd\ne']);
+  expect(shape(blocks)).toEqual([
+    [0, 1, 2, 6],
+    [1, 3, 1, 3],
+    [2, 4, 1, 13],
+    [3, 5, 2, 3],
+  ]);
+});
+
+test('line ends, blank lines and marks of the byte order', async () => {
+  expect(await split(Buffer.alloc(0), 8)).toEqual([]);
+  expect(await split(Buffer.from([0xef, 0xbb, 0xbf]), 8)).toEqual([]);
+  expect(texts(await split(Buffer.from([0xef, 0xbb]), 8))).toEqual(['\xef\xbb']);
+  expect(shape(await split(Buffer.from('\n\n\r\n \n'), 64))).toEqual([[0, 1, 4, 6]]);
+  const marked = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from('a\n\ufeffb\n')]);
+  for (const chunk of [1, 2, 3, 100]) {
+    const blocks = await split(marked, 64, chunk);
+    expect(Buffer.from(blocks[0]?.bytes ?? []).toString()).toBe('a\n\ufeffb\n');
+    expect(blocks[0]?.lines).toBe(2);
+  }
+});
+
+test('the blocks are the same under any chunks, hold every byte and count every line', async () => {
+  const draw = random(11);
+  for (let round = 0; round < 60; round += 1) {
+    const blockBytes = 1 + Math.floor(draw() * 300);
+    const often = draw() < 0.5 ? 0.02 : 0.4;
+    const bytes = Buffer.from(
+      Array.from({ length: Math.floor(draw() * 3000) }, () => (draw() < often ? 10 : 32 + Math.floor(draw() * 90))),
+    );
+    const whole = await split(bytes, blockBytes, 10_000);
+    for (const chunk of [1, 64, () => Math.floor(draw() * 200)]) {
+      const again = await split(bytes, blockBytes, chunk);
+      expect(shape(again)).toEqual(shape(whole));
+      expect(texts(again)).toEqual(texts(whole));
+    }
+    expect(texts(whole).join('')).toBe(bytes.toString('latin1'));
+    let line = 1;
+    for (const block of whole) {
+      const content = Buffer.from(block.bytes).toString('latin1');
+      const lines = content.split('\n').length - (content.endsWith('\n') ? 1 : 0);
+      expect([block.firstLine, block.lines]).toEqual([line, lines]);
+      line += lines;
+      expect(content.length <= blockBytes || content.indexOf('\n') >= blockBytes || !content.includes('\n')).toBe(true);
+    }
+  }
+});
+
+test('long lines are cut to two bytes over the limit, and what follows them is kept', async () => {
+  const fits = Buffer.alloc(MAX_LINE_BYTES, 0x61);
+  const cut = MAX_LINE_BYTES + 2;
+  const bytes = Buffer.concat([
+    Buffer.from('first\n'),
+    fits,
+    Buffer.from('\r\nsecond\n'),
+    Buffer.alloc(2 * MAX_LINE_BYTES + 777, 0x62),
+    Buffer.from('\nthird\n'),
+    Buffer.alloc(cut + 1, 0x63),
+  ]);
+  for (const chunk of [65_536, 3_000_017, bytes.length]) {
+    const blocks = await split(bytes, DEFAULT_BLOCK_BYTES, chunk);
+    const lines = blocks.reduce((sum, block) => sum + block.lines, 0);
+    expect(lines).toBe(6);
+    const kept = Buffer.concat(blocks.map((block) => block.bytes));
+    expect(kept.length).toBe(6 + MAX_LINE_BYTES + 2 + 7 + (cut + 1) + 6 + cut);
+    expect(kept.indexOf('third\n')).toBe(6 + MAX_LINE_BYTES + 2 + 7 + cut + 1);
+    expect(kept.subarray(-cut).equals(Buffer.alloc(cut, 0x63))).toBe(true);
+  }
+});
+
+test('each block owns a buffer that can be moved, and a short file takes a small one', async () => {
+  const blocks = await split(Buffer.from('a\nb\nc\n'), DEFAULT_BLOCK_BYTES);
+  const [block] = blocks;
+  if (block === undefined) throw new Error('no block');
+  expect(block.bytes.buffer.byteLength).toBe(6);
+  const moved = structuredClone(block.bytes, { transfer: [block.bytes.buffer] });
+  expect([Buffer.from(moved).toString(), block.bytes.length]).toEqual(['a\nb\nc\n', 0]);
+  const many = await split(Buffer.alloc(100_000, 'abcdefg\n'), 10_000);
+  expect(new Set(many.map(({ bytes }) => bytes.buffer)).size).toBe(many.length);
+  expect(many.every(({ bytes }) => bytes.byteOffset === 0)).toBe(true);
+});
+
+test('a moved block does not harm the ones after it', async () => {
+  const content = Buffer.from(Array.from({ length: 5000 }, (_, i) => `line ${i}\n`).join(''));
+  let text = '';
+  for await (const block of splitBlocks(chunked(content, 999), { blockBytes: 1000, signal: NEVER })) {
+    text += Buffer.from(structuredClone(block.bytes, { transfer: [block.bytes.buffer] })).toString();
+  }
+  expect(text).toBe(content.toString());
+});
+
+test('an abort ends it, and leaving early returns the source', async () => {
+  const stop = new AbortController();
+  const running = splitBlocks(chunked(Buffer.alloc(10_000, 'a\n'), 10), { blockBytes: 100, signal: stop.signal });
+  await running.next();
+  stop.abort(new DomainsyncError('INTERRUPTED', 'stop'));
+  await expect(running.next().then(() => running.next())).rejects.toMatchObject({ code: 'INTERRUPTED' });
+  let returned = false;
+  async function* source(): AsyncGenerator<Buffer> {
+    try {
+      for (;;) yield Buffer.from('a\n');
+    } finally {
+      returned = true;
+    }
+  }
+  for await (const _ of splitBlocks(source(), { blockBytes: 10, signal: NEVER })) break;
+  expect(returned).toBe(true);
+});

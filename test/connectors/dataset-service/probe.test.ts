@@ -1,0 +1,184 @@
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { asDomainsyncError, type DomainsyncError } from '../../../src/errors.ts';
+import type { Source, Target } from '../../../src/types.ts';
+import { described, fileHeaders, KEY, type Offer, type Service, source, startService, TARGET } from './service.ts';
+
+const NEVER = new AbortController().signal;
+const OFFER: Offer = {
+  name: 'svc-dns-2026-01-31.jsonl.zst',
+  bytes: Buffer.alloc(5_000_000, 7),
+  etag: '"one"',
+  lastModified: 'Sat, 31 Jan 2026 00:00:00 GMT',
+};
+let service: Service;
+let client: Source;
+
+beforeEach(async () => {
+  service = await startService({ ...OFFER });
+  client = source(service.url, tmpdir());
+});
+afterEach(async () => {
+  await client.close();
+  await service.close();
+});
+
+async function failure(target: Target = TARGET, from: Source = client): Promise<DomainsyncError> {
+  return from.newest(target, NEVER).then(
+    () => {
+      throw new Error('no error');
+    },
+    (error: unknown) => asDomainsyncError(error),
+  );
+}
+
+function answerWith(status: number, headers: Record<string, string>, body: string): void {
+  service.instead = (_request, response) => {
+    response.writeHead(status, headers).end(body);
+    return true;
+  };
+}
+
+test('one request for one byte tells the file', async () => {
+  expect(await client.newest(TARGET, NEVER)).toEqual(described(OFFER));
+  expect(service.seen.map(({ url, range, sent, status }) => [url, range, sent, status])).toEqual([
+    ['/api/download/dns', 'bytes=0-0', 1, 206],
+  ]);
+  const { headers } = service.seen[0] ?? { headers: {} };
+  expect([headers.authorization, headers['accept-encoding'], headers['user-agent']]).toEqual([
+    `Bearer ${KEY}`,
+    'identity',
+    'domainsync/test',
+  ]);
+});
+
+test('a service that ignores the range is cut off at once', async () => {
+  service.ranges = false;
+  expect(await client.newest(TARGET, NEVER)).toEqual(described(OFFER));
+  expect(service.seen[0]?.sent).toBeLessThan(OFFER.bytes.length);
+});
+
+test('a base url with a path keeps it', async () => {
+  const other = source(`${service.url}/base/`, tmpdir());
+  await other.newest({ dataset: 'dns' }, NEVER);
+  expect(service.seen[0]?.url).toBe('/base/api/download/dns');
+  await other.close();
+});
+
+test.each([
+  [401, 'SOURCE_KEY_REJECTED'],
+  [302, 'SOURCE_KEY_REJECTED'],
+  [403, 'SOURCE_NO_ACCESS'],
+  [404, 'SOURCE_NOT_FOUND'],
+  [410, 'SOURCE_NOT_FOUND'],
+  [400, 'SOURCE_UNEXPECTED'],
+  [301, 'SOURCE_UNEXPECTED'],
+  [204, 'SOURCE_UNEXPECTED'],
+])('status %s is %s, asked for once', async (status, code) => {
+  answerWith(
+    status,
+    { location: 'https://u:p@elsewhere.example/x?signature=abc' },
+    status === 204 ? '' : '{"error":"Because."}',
+  );
+  const error = await failure();
+  expect(error.code).toBe(code);
+  expect(error.message.includes('"Because."')).toBe(status !== 204);
+  expect(error.message.includes('elsewhere.example')).toBe(status === 301);
+  expect(error.message).not.toMatch(/signature|u:p/u);
+  expect(service.seen.length).toBe(1);
+});
+
+test.each([500, 503, 408])('status %s is tried again, and given up in the end', async (status) => {
+  answerWith(status, {}, '<html><body>Bad\n<b>day</b></body></html>');
+  const error = await failure();
+  expect([error.code, error.message]).toEqual([
+    'SOURCE_UNAVAILABLE',
+    `${service.url}/api/download/dns answered ${status}; it says "Bad day"`,
+  ]);
+  expect(service.seen.length).toBe(4);
+});
+
+test('a rate limit is waited out; a wait that is too long is not', async () => {
+  service.instead = (_request, response) => {
+    if (service.seen.length > 2) return false;
+    response.writeHead(429, { 'retry-after': '0' }).end('{"error":"slow down"}');
+    return true;
+  };
+  expect(await client.newest(TARGET, NEVER)).toEqual(described(OFFER));
+  answerWith(429, { 'retry-after': '120' }, '{"error":"slow down"}');
+  const error = await failure();
+  expect([error.code, error.retryAfter, service.seen.length]).toEqual(['SOURCE_RATE_LIMITED', 120_000, 4]);
+});
+
+test('the key never shows, nor do control characters, nor more than the start of a long text', async () => {
+  answerWith(403, {}, JSON.stringify({ error: `no ${KEY}\u001b[31m\r\n${'x'.repeat(100_000)}` }));
+  const { message } = await failure();
+  expect(message).toContain('no [key] [31m xxx');
+  expect(message.length).toBeLessThan(500);
+  answerWith(206, { ...fileHeaders({ ...OFFER, name: `${KEY}.zst` }), 'content-range': 'bytes 0-0/9' }, 'x');
+  expect((await failure()).message).not.toContain('secret');
+});
+
+test('what is no file is no file', async () => {
+  answerWith(200, { 'content-type': 'text/html; charset=utf-8' }, '<html>');
+  expect(await failure()).toMatchObject({ code: 'SOURCE_UNEXPECTED' });
+  answerWith(200, { ...fileHeaders(OFFER), 'content-type': 'application/json' }, '{}');
+  expect((await failure()).message).toContain('"application/json" where a .jsonl.zst file was expected');
+  answerWith(200, { 'content-type': 'application/zstd' }, 'x');
+  expect((await failure()).message).toContain('without a Content-Disposition header');
+  answerWith(200, { ...fileHeaders(OFFER), 'content-encoding': 'gzip' }, 'x');
+  expect((await failure()).message).toContain('with the encoding "gzip"');
+  answerWith(416, { 'content-range': 'bytes */0' }, '');
+  expect((await failure()).message).toBe('/api/download/dns: the file is empty');
+});
+
+test('the file of another target is refused, with both names', async () => {
+  const error = await failure({ dataset: 'dns', slice: { scope: 'tld', key: 'de' } });
+  expect([error.code, error.message]).toEqual([
+    'SOURCE_NAME_MISMATCH',
+    '/api/download/dns/tld/de offers the file "svc-dns-2026-01-31.jsonl.zst", but a name like <prefix>-dns-de-<YYYY-MM-DD>.jsonl.zst was expected',
+  ]);
+});
+
+test('a service that is not there, or breaks off, is unavailable', async () => {
+  const breaking = createServer((socket) => socket.destroy());
+  await new Promise<void>((resolve) => breaking.listen(0, '127.0.0.1', resolve));
+  const { port } = breaking.address() as { port: number };
+  const other = source(`http://127.0.0.1:${port}`, tmpdir());
+  expect(await failure(TARGET, other)).toMatchObject({ code: 'SOURCE_UNAVAILABLE' });
+  await new Promise((resolve) => breaking.close(resolve));
+  const error = await failure(TARGET, other);
+  expect([error.code, error.message]).toEqual([
+    'SOURCE_UNAVAILABLE',
+    `no answer from http://127.0.0.1:${port}/api/download/dns: connect ECONNREFUSED 127.0.0.1:${port}`,
+  ]);
+  await other.close();
+});
+
+test('an abort ends a request, and a wait between two', async () => {
+  const stop = new AbortController();
+  service.instead = () => {
+    stop.abort();
+    return true;
+  };
+  await expect(client.newest(TARGET, stop.signal)).rejects.toMatchObject({ code: 'INTERRUPTED' });
+  const patient = source(service.url, tmpdir(), {
+    retryPolicy: { attempts: 9, firstDelay: 600_000, maxDelay: 600_000, maxRetryAfter: 1 },
+  });
+  const late = new AbortController();
+  answerWith(500, {}, '');
+  const waiting = patient.newest(TARGET, late.signal);
+  setTimeout(() => late.abort(), 50);
+  await expect(waiting).rejects.toMatchObject({ code: 'INTERRUPTED' });
+  await patient.close();
+});
+
+test('a key or url that cannot be used is refused at once', () => {
+  for (const apiKey of ['', 'a b', 'a\nb', 'ключ']) {
+    expect(() => source('http://localhost', tmpdir(), { apiKey })).toThrow(
+      expect.objectContaining({ code: 'CONFIG_INVALID' }),
+    );
+  }
+  expect(() => source('no url', tmpdir())).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
+});
