@@ -208,7 +208,7 @@ test('plain bytes pass through, and an empty plain file is a fault', async () =>
 });
 
 test('pulls from the source only as the consumer pulls, and returns it when left early', async () => {
-  const bytes = Buffer.concat(Array.from({ length: 40 }, (_, i) => frame(text(200_000, i))));
+  const bytes = Buffer.concat(Array.from({ length: 40 }, (_, i) => frame(text(50_000, i))));
   let pulled = 0;
   let returned = 0;
   async function* source(): AsyncGenerator<Buffer> {
@@ -243,8 +243,9 @@ test('an abort ends a wait for a source that gives nothing', async () => {
 
 test('an error of the source comes through as it is', async () => {
   const fault = new DomainsyncError('SOURCE_UNAVAILABLE', 'gone');
+  const part = frame(LONG).subarray(0, 500_000);
   async function* source(): AsyncGenerator<Buffer> {
-    yield frame(LONG).subarray(0, 500_000);
+    yield part;
     throw fault;
   }
   for (let i = 0; i < 30; i += 1) {

@@ -18,6 +18,8 @@ import {
   insertDiff,
   insertUpdateChanges,
   insertUpserts,
+  keyRanges,
+  selectRangeStarts,
 } from './difference.ts';
 import { literal, type StagingPart } from './names.ts';
 import { versionOf } from './rowbinary.ts';
@@ -83,14 +85,16 @@ export async function buildDelta(
   };
   await statement(staging, createDiffTable(names.diff), signal);
   await statement(staging, insertDiff(names, context), signal);
-  await statement(staging, insertUpserts(names, context), signal);
+  const starts = await staging.server.query<{ domain: string }>(selectRangeStarts(names), signal);
+  const ranges = keyRanges(starts.map((row) => row.domain));
+  for (const range of ranges) await statement(staging, insertUpserts(names, context, range), signal);
   await statement(staging, insertDeleteMarks(names, context), signal);
   await mergeToOnePart(staging, 'delta', signal);
   // A first load of a source records no changes (contract 4).
   if (tables.changes !== null && work.previousDate !== null) {
     await remade(staging, 'changes', `AS ${tables.changes} COMMENT ''`, signal);
     await statement(staging, insertChanges(names, context), signal);
-    await statement(staging, insertUpdateChanges(names, context), signal);
+    for (const range of ranges) await statement(staging, insertUpdateChanges(names, context, range), signal);
     await mergeToOnePart(staging, 'changes', signal);
   }
   return countDifferences(staging, distinctRows, signal);

@@ -1,6 +1,6 @@
 /** One ClickHouse server, embedded or not, through its HTTP interface: statements in, DomainsyncErrors out. */
 import { Readable } from 'node:stream';
-import { type ClickHouseClient, type ClickHouseSettings, createClient } from '@clickhouse/client';
+import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings, createClient } from '@clickhouse/client';
 import { withRetry } from '../../src/retry.ts';
 import { toDomainsyncError } from './errors.ts';
 import { identifier } from './names.ts';
@@ -18,6 +18,13 @@ export interface ServerOptions {
 /** Longest silence of the server in one statement, ms: sorting and merging of a large table sends nothing for long. */
 const STATEMENT_TIMEOUT_MS = 60 * 60_000;
 
+/**
+ * The server sends a header every so often while a statement runs, so that no proxy in between takes the connection for
+ * idle. An hour of them, of a few hundred bytes each, must fit.
+ */
+const PROGRESS_EVERY_MS = 20_000;
+const PROGRESS_HEADERS_BYTES = 256 * 1024;
+
 /** Inserts under way at once, and a few short statements beside them. */
 const CONNECTIONS = 8;
 
@@ -26,6 +33,8 @@ const OWN_SETTINGS: ClickHouseSettings = {
   async_insert: 0,
   // A statement has happened when its answer arrives.
   wait_end_of_query: 1,
+  send_progress_in_http_headers: 1,
+  http_headers_progress_interval_ms: String(PROGRESS_EVERY_MS),
   alter_sync: '1',
   join_use_nulls: 0,
   union_default_mode: 'ALL',
@@ -55,7 +64,11 @@ export class Server {
       application: 'domainsync',
       request_timeout: STATEMENT_TIMEOUT_MS,
       max_open_connections: CONNECTIONS,
+      // Below the shortest keep-alive time of a server (3 s on older ones and in the cloud).
       keep_alive: { enabled: true, idle_socket_ttl: 2_000 },
+      // Its warnings are for programmers; what goes wrong reaches us as errors.
+      log: { level: ClickHouseLogLevel.OFF },
+      max_response_headers_size: PROGRESS_HEADERS_BYTES,
       clickhouse_settings: { ...options.settings, ...OWN_SETTINGS } as ClickHouseSettings,
     });
   }

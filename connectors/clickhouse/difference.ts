@@ -52,16 +52,41 @@ WHERE l.domain = '' OR n.domain = '' OR n.hash != l.hash OR n.touch != l.touch
 ${DIFFERENCE_SETTINGS}`;
 }
 
+/**
+ * Rows of whole width are read by the keys that differ, in ranges of so many of them: a range's keys make a set in
+ * memory, and the primary key keeps each range's reading to its own part of the table.
+ */
+const KEYS_PER_RANGE = 1_000_000;
+
+/** A range of keys, as a condition on a column `domain`. */
+export type KeyRange = string;
+
+/** The first key of every range, in order. */
+export function selectRangeStarts(tables: DifferenceTables): string {
+  return `SELECT domain FROM (
+  SELECT domain, rowNumberInAllBlocks() AS number FROM (SELECT domain FROM ${tables.diff} ORDER BY domain)
+) WHERE number % ${KEYS_PER_RANGE} = 0`;
+}
+
+/** Ranges that follow one another without gap or overlap; the last has no end. */
+export function keyRanges(starts: readonly string[]): KeyRange[] {
+  return starts.map((start, index) => {
+    const end = starts[index + 1];
+    return `domain >= ${literal(start)}${end === undefined ? '' : ` AND domain < ${literal(end)}`}`;
+  });
+}
+
+/** Rows of a table in which a kind of difference was found. PREWHERE under FINAL is right for a column of the key only. */
+function differing(table: string, tables: DifferenceTables, range: KeyRange, ops: string): string {
+  return `${table} FINAL PREWHERE ${range} AND domain IN (SELECT domain FROM ${tables.diff} WHERE ${range} AND ${ops})`;
+}
+
 /** The rows to attach: those that are new or differ. */
-export function insertUpserts(tables: DifferenceTables, context: DifferenceContext): string {
-  const names = [...context.columns.map((column) => column.name), ...OWN_COLUMNS.map((own) => own.name), '_hash'].map(
-    identifier,
-  );
-  return `INSERT INTO ${tables.delta} (${names.join(', ')})
-SELECT ${names.map((name) => `n.${name}`).join(', ')}
-FROM (SELECT ${names.join(', ')} FROM ${tables.next} FINAL) AS n
-INNER JOIN (SELECT domain FROM ${tables.diff} WHERE op != ${DIFFERENCE.delete}) AS d ON n.domain = d.domain
-${DIFFERENCE_SETTINGS}`;
+export function insertUpserts(tables: DifferenceTables, context: DifferenceContext, range: KeyRange): string {
+  const own = OWN_COLUMNS.map((column) => column.name);
+  const names = [...context.columns.map((column) => column.name), ...own, '_hash'].map(identifier).join(', ');
+  return `INSERT INTO ${tables.delta} (${names})
+SELECT ${names} FROM ${differing(tables.next, tables, range, `op != ${DIFFERENCE.delete}`)}`;
 }
 
 /** The delete marks to attach: a mark loses to any row of the same revision by its version. */
@@ -73,25 +98,26 @@ FROM ${tables.diff} WHERE op = ${DIFFERENCE.delete}`;
 
 /** The change feed's rows of this file. */
 export function insertChanges(tables: DifferenceTables, context: DifferenceContext): string {
-  const constants = `${literal(context.fileDate)}, ${literal(context.previousDate)}, ${context.revision}, ${literal(context.source)}`;
   return `INSERT INTO ${tables.changes}
-SELECT domain, if(op = ${DIFFERENCE.insert}, 'insert', 'delete'), [], ${constants}
+SELECT domain, if(op = ${DIFFERENCE.insert}, 'insert', 'delete'), [], ${constants(context)}
 FROM ${tables.diff} WHERE op IN (${DIFFERENCE.insert}, ${DIFFERENCE.delete})`;
 }
 
-/** The same for updates: which columns differ needs the rows of both sides, of the domains concerned only. */
-export function insertUpdateChanges(tables: DifferenceTables, context: DifferenceContext): string {
+/** The same for updates: which columns differ needs the rows of both sides, new ones from the delta. */
+export function insertUpdateChanges(tables: DifferenceTables, context: DifferenceContext, range: KeyRange): string {
   const columns = context.columns.filter((column) => column.kind !== 'domain').map((column) => column.name);
-  const updated = `SELECT domain FROM ${tables.diff} WHERE op = ${DIFFERENCE.update}`;
-  // One hash per column: null, NaN and maps compare like everything else.
-  const side = (table: string, where: string): string =>
-    `(SELECT t.domain AS domain, [${columns.map((name) => hashOf([name])).join(', ')}] AS hashes
-  FROM (SELECT domain, ${columns.map(identifier).join(', ')} FROM ${table} FINAL${where}) AS t
-  INNER JOIN (${updated}) AS d ON t.domain = d.domain)`;
-  const constants = `${literal(context.fileDate)}, ${literal(context.previousDate)}, ${context.revision}, ${literal(context.source)}`;
+  // One hash per column: null and maps compare like everything else.
+  const hashes = `[${columns.map((name) => hashOf([name])).join(', ')}] AS hashes`;
+  const updated = `op = ${DIFFERENCE.update}`;
   return `INSERT INTO ${tables.changes}
-SELECT n.domain, 'update', arrayFilter((name, a, b) -> a != b, [${columns.map(literal).join(', ')}], n.hashes, l.hashes), ${constants}
-FROM ${side(tables.next, '')} AS n
-INNER JOIN ${side(tables.live, ` WHERE _source = ${literal(context.source)}`)} AS l ON n.domain = l.domain
+SELECT n.domain, 'update', arrayFilter((name, a, b) -> a != b, [${columns.map(literal).join(', ')}], n.hashes, l.hashes), ${constants(context)}
+FROM (SELECT domain, ${hashes} FROM ${differing(tables.delta, tables, range, updated)}) AS n
+INNER JOIN (SELECT domain, ${hashes} FROM ${differing(tables.live, tables, range, updated)} WHERE _source = ${literal(context.source)}) AS l
+  ON n.domain = l.domain
 ${DIFFERENCE_SETTINGS}`;
+}
+
+/** What all change feed rows of one file share. */
+function constants({ fileDate, previousDate, revision, source }: DifferenceContext): string {
+  return `${literal(fileDate)}, ${literal(previousDate)}, ${revision}, ${literal(source)}`;
 }

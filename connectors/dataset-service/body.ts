@@ -2,33 +2,80 @@
 import { DomainsyncError } from '../../src/errors.ts';
 import type { Answer } from './client.ts';
 
+/** Received, but not taken yet: at this many bytes the connection is paused. */
+const QUEUE_BYTES = 256 * 1024;
+
 /**
- * The chunks of a body as they come. Only time spent waiting for one counts, so that a slow disk is no stall. Leaving
- * early breaks the body off.
+ * The chunks of a body. All that came before a fault is given before the fault is thrown: a body read as a stream
+ * would drop what it had buffered, and each of many short cuts would fetch that again. Only time spent waiting for a
+ * chunk counts as silence, so that a slow disk is no stall. Leaving early breaks the body off.
  * @param stallMs milliseconds without a byte after which the body is broken off
  * @throws SOURCE_UNAVAILABLE when it stalled; what the connection throws
  */
 export async function* watched(body: Answer['body'], stallMs: number): AsyncGenerator<Buffer, void, undefined> {
-  const iterator: AsyncIterator<Buffer> = (body as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
-  let stalled = false;
-  const breakOff = (): void => {
-    stalled = true;
-    body.destroy();
-  };
+  const queue = new Queue(body);
   try {
     for (;;) {
-      const timer = setTimeout(breakOff, stallMs);
-      const result = await iterator.next().finally(() => clearTimeout(timer));
-      if (result.done === true) break;
-      yield result.value;
+      const chunk = queue.take();
+      if (chunk !== undefined) yield chunk;
+      else if (queue.ended) return;
+      else if (queue.failure !== undefined) throw queue.failure;
+      else if (!(await queue.change(stallMs))) {
+        const message = `the service sent nothing for ${stallMs / 1000} s in the middle of the file`;
+        throw new DomainsyncError('SOURCE_UNAVAILABLE', message);
+      }
     }
-  } catch (error) {
-    if (!stalled) throw error;
   } finally {
     body.destroy();
   }
-  if (stalled) {
-    const message = `the service sent nothing for ${stallMs / 1000} s in the middle of the file`;
-    throw new DomainsyncError('SOURCE_UNAVAILABLE', message);
+}
+
+/** Takes what a body sends as soon as it comes, and pauses it while there is enough. */
+class Queue {
+  readonly #body: Answer['body'];
+  readonly #chunks: Buffer[] = [];
+  #bytes = 0;
+  #wake: () => void = () => {};
+  ended = false;
+  failure: Error | undefined;
+
+  constructor(body: Answer['body']) {
+    this.#body = body;
+    body.on('data', (chunk: Buffer) => {
+      this.#chunks.push(chunk);
+      this.#bytes += chunk.length;
+      if (this.#bytes >= QUEUE_BYTES) body.pause();
+      this.#wake();
+    });
+    body.on('end', () => {
+      this.ended = true;
+      this.#wake();
+    });
+    body.on('error', (error: Error) => {
+      this.failure ??= error;
+      this.#wake();
+    });
+    body.on('close', () => {
+      if (!this.ended) this.failure ??= new Error('the connection was closed');
+      this.#wake();
+    });
+  }
+
+  take(): Buffer | undefined {
+    const chunk = this.#chunks.shift();
+    this.#bytes -= chunk?.length ?? 0;
+    if (this.#bytes < QUEUE_BYTES && this.#body.isPaused()) this.#body.resume();
+    return chunk;
+  }
+
+  /** True when there is news, false when there was none for so long. */
+  change(milliseconds: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, milliseconds, false);
+      this.#wake = () => {
+        clearTimeout(timer);
+        resolve(true);
+      };
+    });
   }
 }

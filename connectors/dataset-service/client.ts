@@ -149,7 +149,9 @@ export class Client {
     } finally {
       stop.abort();
     }
-    const text = errorMessage(Buffer.concat(parts).toString('utf8', 0, ERROR_BODY_BYTES));
+    // Where the body was cut off, half of the key may stand at its end, which would not be seen to be the key.
+    const end = length < ERROR_BODY_BYTES ? length : ERROR_BODY_BYTES - this.#apiKey.length;
+    const text = errorMessage(Buffer.concat(parts).toString('utf8', 0, end));
     return text === '' ? '' : `; it says ${this.quote(text)}`;
   }
 
@@ -180,14 +182,13 @@ function statusCode(status: number, downloadRoute: boolean): ErrorCode {
   return status >= 500 || status === 408 || status === 425 ? 'SOURCE_UNAVAILABLE' : 'SOURCE_UNEXPECTED';
 }
 
+/** The text of `{ "error": ... }`, also where the body was cut off inside it; of anything else, its words. */
 function errorMessage(body: string): string {
+  const [, text] = /^\s*\{\s*"error"\s*:\s*"((?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-f]{4}))*)/iu.exec(body) ?? [];
   try {
-    const parsed: unknown = JSON.parse(body);
-    if (typeof parsed === 'object' && parsed !== null && 'error' in parsed && typeof parsed.error === 'string') {
-      return parsed.error;
-    }
+    if (text !== undefined) return String(JSON.parse(`"${text}"`));
   } catch {
-    // Not JSON: a page of a proxy, perhaps; its text is better than nothing.
+    // A control character stood in it as it is: not JSON after all.
   }
   return body
     .replace(/<[^>]*>/gu, ' ')

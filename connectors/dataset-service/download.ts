@@ -141,9 +141,7 @@ export class Download {
   async #attempt(progressed: () => void): Promise<Ending> {
     const { client, log } = this.#options;
     for (let restarts = 0; restarts <= MAX_RESTARTS; restarts += 1) {
-      if (!(await this.#lock.held())) {
-        throw new DomainsyncError('RUN_ELSEWHERE', `another process took over the download of ${this.#file.name}`);
-      }
+      await this.#checkLock();
       if (this.#offset === this.#file.size) return { kind: 'whole' };
       const answer = await this.#ask();
       try {
@@ -166,6 +164,12 @@ export class Download {
       }
     }
     throw client.error('SOURCE_UNEXPECTED', `the service does not send ${this.#file.name} from any place asked for`);
+  }
+
+  /** A process that was frozen for long finds its lock gone: its files are another's now. */
+  async #checkLock(): Promise<void> {
+    if (await this.#lock.held()) return;
+    throw new DomainsyncError('RUN_ELSEWHERE', `another process took over the download of ${this.#file.name}`);
   }
 
   #ask(): Promise<Answer> {
@@ -264,6 +268,7 @@ export class Download {
    */
   async #finish(): Promise<void> {
     const { dataDir, log } = this.#options;
+    await this.#checkLock();
     const file = { ...this.#file, size: this.#offset };
     await store.onDisk(this.#paths.part, async () => {
       await this.#handle.truncate(this.#offset);

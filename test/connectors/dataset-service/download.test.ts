@@ -1,29 +1,27 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { decompress } from '../../../src/frames.ts';
 import type { Source, SpooledFile } from '../../../src/types.ts';
-import { collect, frame, random } from '../../support/zst.ts';
-import { described, type Offer, type Service, source, startService, TARGET } from './service.ts';
+import { collect, frame } from '../../support/zst.ts';
+import {
+  CONTENT,
+  described,
+  gate,
+  NEVER,
+  NOISE,
+  OFFER,
+  type Offer,
+  type Service,
+  source,
+  startService,
+  TARGET,
+  whole,
+} from './service.ts';
 
-const NEVER = new AbortController().signal;
-const CHILD = fileURLToPath(new URL('./child.ts', import.meta.url));
-const NAME = 'svc-dns-2026-01-31.jsonl.zst';
-const draw = random(1);
-const NOISE = Buffer.from(Array.from({ length: 1_000_000 }, () => Math.floor(draw() * 256)));
-const CONTENT = Buffer.concat([NOISE, NOISE, NOISE.subarray(0, 345)]);
-const OFFER: Offer = {
-  name: NAME,
-  bytes: CONTENT,
-  etag: '"one"',
-  lastModified: 'Sat, 31 Jan 2026 00:00:00 GMT',
-};
-
+const NAME = OFFER.name;
 let folder = '';
 let service: Service;
 let client: Source;
@@ -43,25 +41,7 @@ async function start(from: Source = client, signal = NEVER): Promise<SpooledFile
   return from.open(TARGET, described(service.offer), signal);
 }
 
-async function whole(file: SpooledFile, content = CONTENT): Promise<void> {
-  expect((await collect(file.read(NEVER))).equals(content)).toBe(true);
-  await file.complete;
-}
-
-const sent = (): number => service.seen.reduce((sum, request) => sum + request.sent, 0);
 const files = async (): Promise<string[]> => (await readdir(folder)).sort();
-
-/** Lets the service stop in the middle of the file until it is told to go on. */
-function gate(): () => void {
-  const open = Promise.withResolvers<void>();
-  service.pace = async () => {
-    if (sent() > CONTENT.length / 3) await open.promise;
-  };
-  return () => {
-    service.pace = async () => {};
-    open.resolve();
-  };
-}
 
 test('a download lands under its name with its sidecar, and is not fetched again', async () => {
   const file = await start();
@@ -77,105 +57,6 @@ test('a download lands under its name with its sidecar, and is not fetched again
   await whole(await start());
   await whole(await start(source('http://127.0.0.1:1', folder)));
   expect(service.seen.length).toBe(1);
-});
-
-test('resumes after cuts at ten places, and fetches little twice', async () => {
-  const cuts = Array.from({ length: 10 }, (_, i) => 1 + i * 37_001);
-  service.cut = () => cuts[service.seen.length - 1] ?? null;
-  await whole(await start());
-  expect(service.seen.length).toBe(11);
-  expect(service.seen.slice(1).every(({ status, ifRange }) => status === 206 && ifRange === '"one"')).toBe(true);
-  expect(sent()).toBeLessThanOrEqual(CONTENT.length * 1.05);
-});
-
-test('gives up after failures without progress, and the next run goes on', async () => {
-  service.cut = () => (service.seen.length === 1 ? 500_000 : 0);
-  const file = await start();
-  await expect(collect(file.read(NEVER))).rejects.toMatchObject({ code: 'SOURCE_UNAVAILABLE' });
-  await expect(file.complete).rejects.toMatchObject({ code: 'SOURCE_UNAVAILABLE' });
-  await file.close();
-  expect(await files()).toEqual([`${NAME}.part`, `${NAME}.part.json`]);
-  expect(service.seen.length).toBe(5);
-  service.cut = () => null;
-  await whole(await start());
-  expect(sent()).toBe(CONTENT.length);
-});
-
-test('a process killed in the middle is taken over by the next, which goes on where it was', async () => {
-  const open = gate();
-  const child = spawn(process.execPath, [CHILD, service.url, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
-  await once(child.stdout, 'data');
-  await expect(start()).rejects.toMatchObject({ code: 'RUN_ELSEWHERE' });
-  child.kill('SIGKILL');
-  await once(child, 'close');
-  open();
-  expect(await files()).toEqual([`${NAME}.lock`, `${NAME}.part`, `${NAME}.part.json`]);
-  const { length: kept } = await readFile(join(folder, `${NAME}.part`));
-  expect(kept).toBeGreaterThan(0);
-  await whole(await start());
-  expect(service.seen.at(-1)).toMatchObject({
-    range: `bytes=${kept}-`,
-    ifRange: '"one"',
-    status: 206,
-    sent: CONTENT.length - kept,
-  });
-  expect(await files()).toEqual([NAME, `${NAME}.json`]);
-});
-
-test('a kill between the steps of the last rename is mended', async () => {
-  await (await start()).complete;
-  await client.close();
-  const at = (ending: string): string => join(folder, `${NAME}${ending}`);
-  const info = await readFile(at('.json'));
-  await rename(at(''), at('.part'));
-  await writeFile(at('.part.json'), info);
-  client = source(service.url, folder);
-  await whole(await start());
-  expect(await files()).toEqual([NAME, `${NAME}.json`]);
-  await writeFile(at('.part.json'), info);
-  await whole(await start());
-  await client.tidy(TARGET, described(OFFER));
-  expect(await files()).toEqual([NAME, `${NAME}.json`]);
-  expect(service.seen.length).toBe(1);
-});
-
-test('a 200 to a range begins anew, readers keep what they had, and If-Range is not tried again', async () => {
-  service.ranges = false;
-  service.cut = () => (service.seen.length === 1 ? 700_000 : null);
-  const file = await start();
-  await whole(file);
-  expect(service.seen.map(({ range, status }) => [range, status])).toEqual([
-    [null, 200],
-    ['bytes=700000-', 200],
-  ]);
-});
-
-test('a service that answers If-Range with everything is asked without', async () => {
-  service.instead = (request, response) => {
-    if (request.ifRange === null) return false;
-    response.writeHead(200, {
-      'content-disposition': `attachment; filename=${NAME}`,
-      etag: '"one"',
-      'content-length': CONTENT.length,
-    });
-    response.write(CONTENT.subarray(0, 900_000), () => response.socket?.end());
-    return true;
-  };
-  service.cut = () => (service.seen.length === 1 ? 700_000 : null);
-  await whole(await start());
-  expect(service.seen.map(({ range, ifRange }) => [range, ifRange])).toEqual([
-    [null, null],
-    ['bytes=700000-', '"one"'],
-    ['bytes=900000-', null],
-  ]);
-});
-
-test('a service that always begins anew and never gets further is given up', async () => {
-  service.ranges = false;
-  service.cut = () => 300_000;
-  const file = await start();
-  await expect(file.complete).rejects.toMatchObject({ code: 'SOURCE_UNAVAILABLE' });
-  expect(service.seen.length).toBe(5);
 });
 
 test('a part of another revision is dropped', async () => {
@@ -214,34 +95,8 @@ test('a file replaced later fails what reads it, and the next run takes the new 
   await whole(await start(), NOISE);
 });
 
-test('without a size, a 416 at the end says that all is there', async () => {
-  service.instead = (request, response) => {
-    if (request.range !== null) return false;
-    response.writeHead(200, { 'content-disposition': `attachment; filename=${NAME}`, etag: '"one"' });
-    response.write(CONTENT, () => response.socket?.end());
-    return true;
-  };
-  await whole(await client.open(TARGET, { ...described(OFFER), size: null }, NEVER));
-  expect(service.seen.map(({ range, status }) => [range, status])).toEqual([
-    [null, 200],
-    [`bytes=${CONTENT.length}-`, 416],
-  ]);
-  expect(JSON.parse(await readFile(join(folder, `${NAME}.json`), 'utf8'))).toMatchObject({ size: CONTENT.length });
-});
-
-test('a stalled body is given up and resumed', async () => {
-  const open = gate();
-  const impatient = source(service.url, folder, { stallMs: 60 });
-  const file = await start(impatient);
-  while (service.seen.length < 2) await turn();
-  open();
-  await whole(file);
-  expect(service.seen[1]?.status).toBe(206);
-  await impatient.close();
-});
-
 test('two users share one download, each at its own speed; the last to leave stops it', async () => {
-  const open = gate();
+  const open = gate(service);
   const stop = new AbortController();
   const [first, second] = await Promise.all([start(client, stop.signal), start()]);
   const slow = (async () => {
@@ -264,13 +119,14 @@ test('two users share one download, each at its own speed; the last to leave sto
 });
 
 test('closing stops the download at once and leaves it resumable', async () => {
-  const open = gate();
+  const open = gate(service);
   const file = await start();
   const reading = collect(file.read(NEVER));
+  const interrupted = expect(reading).rejects.toMatchObject({ code: 'INTERRUPTED' });
   while (file.available() === 0) await turn();
   await file.close();
   await file.close();
-  await expect(reading).rejects.toMatchObject({ code: 'INTERRUPTED' });
+  await interrupted;
   const kept = file.available();
   expect(await files()).toEqual([`${NAME}.part`, `${NAME}.part.json`]);
   open();
@@ -295,7 +151,7 @@ test('a damaged file is discarded, whole or not, and fetched anew', async () => 
   await file.complete;
   await file.discard();
   expect(await files()).toEqual([]);
-  const open = gate();
+  const open = gate(service);
   const growing = await start();
   await growing.discard();
   expect(await files()).toEqual([]);
@@ -316,7 +172,8 @@ test('tidy keeps the newest of the target and leaves everything else alone', asy
     await (await start()).complete;
   }
   service.offer = dated('2025-12-31');
-  service.cut = () => 1000;
+  const first = service.seen.length + 1;
+  service.cut = () => (service.seen.length === first ? 1000 : 0);
   await (await start()).complete.catch(() => {});
   const mine = async (): Promise<string[]> =>
     (await files()).filter(

@@ -45,7 +45,7 @@ test('one request for one byte tells the file', async () => {
   expect(service.seen.map(({ url, range, sent, status }) => [url, range, sent, status])).toEqual([
     ['/api/download/dns', 'bytes=0-0', 1, 206],
   ]);
-  const { headers } = service.seen[0] ?? { headers: {} };
+  const headers = service.seen[0]?.headers ?? {};
   expect([headers.authorization, headers['accept-encoding'], headers['user-agent']]).toEqual([
     `Bearer ${KEY}`,
     'identity',

@@ -1,11 +1,14 @@
 /** A dataset service of a few lines on a real socket, whose answers each test can bend. */
+import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
+import { expect } from 'vitest';
 import { createDatasetService, type DatasetServiceOptions } from '../../../connectors/dataset-service/index.ts';
 import { isAlive, processIdentity } from '../../../src/process-identity.ts';
 import { GrowingFile } from '../../../src/spool.ts';
-import type { RemoteFile, Source, Target } from '../../../src/types.ts';
+import type { RemoteFile, Source, SpooledFile, Target } from '../../../src/types.ts';
+import { collect, random } from '../../support/zst.ts';
 
 export const KEY = 'svc_secret-0123456789';
 export const TARGET: Target = { dataset: 'dns' };
@@ -18,6 +21,18 @@ export interface Offer {
   etag: string | null;
   lastModified: string | null;
 }
+
+export const NEVER = new AbortController().signal;
+
+const draw = random(1);
+export const NOISE: Buffer = Buffer.from(Array.from({ length: 1_000_000 }, () => Math.floor(draw() * 256)));
+export const CONTENT: Buffer = Buffer.concat([NOISE, NOISE, NOISE.subarray(0, 345)]);
+export const OFFER: Offer = {
+  name: 'svc-dns-2026-01-31.jsonl.zst',
+  bytes: CONTENT,
+  etag: '"one"',
+  lastModified: 'Sat, 31 Jan 2026 00:00:00 GMT',
+};
 
 export interface Seen {
   readonly url: string;
@@ -111,16 +126,18 @@ async function respond(service: Service, seen: Seen, response: ServerResponse): 
 }
 
 async function send(service: Service, seen: Seen, response: ServerResponse, body: Buffer): Promise<void> {
+  const left = new AbortController();
+  const closed = new Promise<void>((resolve) => {
+    response.once('close', () => {
+      resolve();
+      left.abort();
+    });
+  });
   const limit = Math.min(service.cut(seen) ?? body.length, body.length);
   for (let at = 0; at < limit && !response.destroyed; at += STEP) {
     const part = body.subarray(at, Math.min(at + STEP, limit));
     seen.sent += part.length;
-    if (!response.write(part)) {
-      await new Promise<void>((resolve) => {
-        response.once('drain', resolve);
-        response.once('close', resolve);
-      });
-    }
+    if (!response.write(part)) await Promise.race([closed, once(response, 'drain', { signal: left.signal })]);
     await service.pace();
   }
   // Ending the socket, not resetting it: what was sent arrives, and then the connection is gone.
@@ -146,4 +163,25 @@ export function source(url: string, dataDir: string, options: Partial<DatasetSer
 export function described(offer: Offer): RemoteFile {
   const date = /(\d{4}-\d{2}-\d{2})\.jsonl\.zst$/u.exec(offer.name)?.[1] ?? '';
   return { name: offer.name, date, size: offer.bytes.length, etag: offer.etag, lastModified: offer.lastModified };
+}
+
+/** Reads the file to its end and compares it. */
+export async function whole(file: SpooledFile, content: Buffer = CONTENT): Promise<void> {
+  expect((await collect(file.read(NEVER))).equals(content)).toBe(true);
+  await file.complete;
+}
+
+/** Bytes of bodies that the service sent. */
+export const sent = (service: Service): number => service.seen.reduce((sum, request) => sum + request.sent, 0);
+
+/** Lets the service stop after a third of CONTENT until it is told to go on. */
+export function gate(service: Service): () => void {
+  const open = Promise.withResolvers<void>();
+  service.pace = async () => {
+    if (sent(service) > CONTENT.length / 3) await open.promise;
+  };
+  return () => {
+    service.pace = async () => {};
+    open.resolve();
+  };
 }
