@@ -52,6 +52,9 @@ class Queue {
       this.#wake();
     });
     body.on('error', (error: Error) => {
+      // While it was paused the stream went on buffering a little; an error leaves that to be read.
+      const buffered: Buffer | null = body.read();
+      if (buffered !== null) this.#chunks.push(buffered);
       this.failure ??= error;
       this.#wake();
     });

@@ -10,6 +10,7 @@ import { parseArgs } from 'node:util';
 import { leaseEmbeddedServer } from '../../connectors/clickhouse/embedded/launch.ts';
 import { printTable } from '../../src/output.ts';
 import { compressTo } from '../../src/sandbox/compress.ts';
+import type { DatasetSlug } from '../../src/sandbox/datasets.ts';
 import { generateLines } from '../../src/sandbox/generate.ts';
 import { startSandbox } from '../../src/sandbox/service.ts';
 import { createWorld, dateOf } from '../../src/sandbox/world.ts';
@@ -21,7 +22,7 @@ const { values } = parseArgs({
   options: { rows: { type: 'string', default: '300000' }, dataset: { type: 'string', default: 'all-data' } },
 });
 const rows = Number(values.rows);
-const dataset = values.dataset;
+const dataset = values.dataset as DatasetSlug;
 
 /** The file of a snapshot, made once and kept: only its use is measured. */
 async function snapshotFile(snapshot: number): Promise<{ path: string; date: string; bytes: number }> {

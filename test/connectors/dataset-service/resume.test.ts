@@ -7,6 +7,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Source, SpooledFile } from '../../../src/types.ts';
+import { collect } from '../../support/zst.ts';
 import {
   CONTENT,
   described,

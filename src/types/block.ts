@@ -1,0 +1,59 @@
+/** A file's lines on their way through the encoding threads. */
+
+/** About 32 MB of whole lines. */
+export interface Block {
+  /** From 0, without gaps. */
+  readonly number: number;
+  /** Number of the first line, from 1. */
+  readonly firstLine: number;
+  /** How many lines, blank ones included. */
+  readonly lines: number;
+  /**
+   * The lines with their line ends; the last line of a file may lack one. Owns its whole ArrayBuffer's used part, so
+   * that the buffer can be moved to a worker thread. A line longer than the limit is cut to just over it
+   * (see MAX_LINE_BYTES in blocks.ts): the encoder rejects it by its length.
+   */
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+/** Why a line was rejected, in the order in which they are tested (contract 3). */
+export type RejectReason =
+  | 'line-too-long'
+  | 'invalid-utf8'
+  | 'invalid-json'
+  | 'not-an-object'
+  | 'missing-domain'
+  | 'invalid-domain';
+
+/** A line that could not become a row. */
+export interface Reject {
+  readonly line: number;
+  readonly reason: RejectReason;
+  /** What exactly was wrong, for a person; no raw data. */
+  readonly detail: string;
+  /** The first 64 KiB of the line, as bytes (it may be no valid UTF-8). */
+  readonly raw: Uint8Array;
+}
+
+/** What one block came to, in lines. `lines = blank + rejected + filtered + rows`. */
+export interface BlockCounts {
+  readonly lines: number;
+  readonly blank: number;
+  readonly rejected: number;
+  /** Taken away by `where`. */
+  readonly filtered: number;
+  readonly rows: number;
+}
+
+/** A block in a destination's wire format. */
+export interface EncodedBlock {
+  readonly number: number;
+  readonly firstLine: number;
+  readonly counts: BlockCounts;
+  /** Sum of (line - firstLine) over the rows: with the count, it tells that no line is missing and none stands for another. */
+  readonly lineOffsetSum: number;
+  readonly payload: Uint8Array<ArrayBuffer>;
+  readonly rejects: readonly Reject[];
+  /** Source columns that stood in the block: what is new in a file is reported. */
+  readonly sourceColumns: readonly string[];
+}

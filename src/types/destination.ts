@@ -1,0 +1,113 @@
+/** Where rows go. */
+import type { BlockCounts, EncodedBlock } from './block.ts';
+import type { FileDate, RemoteFile, Target } from './file.ts';
+import type { Encoding } from './row.ts';
+
+/** Everything that makes two loads of a file the same load: any difference starts it anew. */
+export interface LoadRequest {
+  readonly pipeline: string;
+  readonly target: Target;
+  readonly file: RemoteFile;
+  /** Load although the file is the one that is held. */
+  readonly force: boolean;
+  /** Decompressed bytes in a block. */
+  readonly blockBytes: number;
+}
+
+/** What a destination holds for a pipeline. */
+export interface Held {
+  readonly file: string;
+  readonly date: FileDate;
+  readonly revision: number;
+  readonly etag: string | null;
+  readonly size: number | null;
+  /** ISO 8601, UTC: when it became visible. */
+  readonly loadedAt: string;
+  /** Rows that readers saw when the file had become visible; of this source only. */
+  readonly rows: number;
+}
+
+/** How far a pipeline's destination is, for `status`. */
+export interface DestinationStatus {
+  readonly destination: string;
+  /** The table or topic. */
+  readonly object: string;
+  readonly held: Held | null;
+  readonly lastRun: LastRun | null;
+  /** Rejected lines on record for the file that is held, or for the last failed one. */
+  readonly rejected: number;
+}
+
+export interface LastRun {
+  readonly outcome: string;
+  readonly file: string;
+  readonly startedAt: string;
+  readonly finishedAt: string;
+  readonly errorCode: string;
+  readonly error: string;
+}
+
+/** A reject on record. */
+export interface RecordedReject {
+  readonly pipeline: string;
+  readonly file: string;
+  readonly fileDate: FileDate;
+  readonly line: number;
+  readonly reason: string;
+  readonly detail: string;
+  readonly raw: string;
+}
+
+/** What a load came to. Rows of the destination, not of the file, in inserted to unchanged. */
+export interface LoadResult {
+  readonly rowsRead: number;
+  readonly rowsWritten: number;
+  readonly inserted: number;
+  readonly updated: number;
+  readonly deleted: number;
+  readonly unchanged: number;
+  readonly rejected: number;
+  readonly filtered: number;
+}
+
+/** Where rows go. Every method takes the signal of the run and throws DomainsyncError. */
+export interface Destination {
+  readonly name: 'clickhouse' | 'kafka';
+  /** What it holds for the pipeline's target; null when nothing yet. Read only, makes nothing. */
+  held(signal: AbortSignal): Promise<Held | null>;
+  /**
+   * First of every run: finishes what a killed run had decided (a verified file that was being applied), repairs the
+   * record of runs from what is held, and drops what is of no use any more. Idempotent.
+   * @param keepUnfinished a load whose blocks are still landing stays, though its file is the one that is held (`--force`)
+   * @throws RUN_ELSEWHERE when another run is at work
+   */
+  recover(keepUnfinished: boolean, signal: AbortSignal): Promise<void>;
+  /**
+   * Becomes the owner of the load of a file, or goes on with the one that a killed run left.
+   * Idempotent. Throws RUN_ELSEWHERE when another run is at work, DESTINATION_* when it cannot.
+   */
+  open(request: LoadRequest, signal: AbortSignal): Promise<Load>;
+  status(signal: AbortSignal): Promise<DestinationStatus>;
+  rejects(limit: number, signal: AbortSignal): Promise<readonly RecordedReject[]>;
+  close(): Promise<void>;
+}
+
+/** One destination taking in one file. Any method may throw TAKEN_OVER: then nothing more can be done, and nothing was. */
+export interface Load {
+  readonly encoding: Encoding;
+  /** Counts of a block that has landed in an earlier attempt; undefined: write it. */
+  landed(block: number): BlockCounts | undefined;
+  /** Durable against kills when it returns; harmless when repeated. Several may be under way at once. */
+  write(block: EncodedBlock, signal: AbortSignal): Promise<void>;
+  /**
+   * The file has been read to its end and was whole: verify that what was read is what has landed, apply the gates,
+   * make it visible, record it. Idempotent over kills: a next run goes on where this one was.
+   * @throws FILE_TOO_MANY_REJECTED, DESTINATION_VERIFY_FAILED (nothing became visible)
+   */
+  finish(blocks: number, signal: AbortSignal): Promise<LoadResult>;
+  /**
+   * Ends the load early and records why. `keep`: what has landed stays for the next run (interrupted, unreachable
+   * source); otherwise it is dropped (damaged file). Nothing becomes visible.
+   */
+  abandon(error: Error, keep: boolean): Promise<void>;
+}

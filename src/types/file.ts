@@ -1,0 +1,89 @@
+/** What is asked of the service, and the files that come of it. */
+
+/** A calendar date as in file names, `YYYY-MM-DD`. Compares right as a string. */
+export type FileDate = string;
+
+/** The one dimension along which the service cuts slices (service-spec 4). */
+export type SliceScope = 'tld' | 'tld_suffix' | 'country' | 'technology';
+
+/** What is asked of the service. */
+export interface Target {
+  /** Dataset slug, as in paths. */
+  readonly dataset: string;
+  /** Absent: the whole dataset. */
+  readonly slice?: { readonly scope: SliceScope; readonly key: string };
+}
+
+/** One string for a target: `dns`, or `dns/tld/de`. Stored with rows and state; never change its form. */
+export function sourceKey(target: Target): string {
+  return target.slice === undefined ? target.dataset : `${target.dataset}/${target.slice.scope}/${target.slice.key}`;
+}
+
+/** A file as the service describes it, or as `--from-file` found it. */
+export interface RemoteFile {
+  /** File name without any path, safe to use on disk. */
+  readonly name: string;
+  readonly date: FileDate;
+  /** Bytes; null when the service does not say. */
+  readonly size: number | null;
+  /** The entity tag as sent, quotes and `W/` included; null when there is none. */
+  readonly etag: string | null;
+  /** The Last-Modified header as sent; null when there is none. */
+  readonly lastModified: string | null;
+}
+
+/** A strong entity tag proves that bytes are the same (RFC 9110, 8.8.1); a weak one proves nothing here. */
+export function strongValidator(file: Pick<RemoteFile, 'etag'>): string | null {
+  return file.etag !== null && !file.etag.startsWith('W/') ? file.etag : null;
+}
+
+/**
+ * Whether a file is the one that is held (contract 4): of one date, another strong validator or another size is a new
+ * revision; without two strong validators to compare, the same size is the same file.
+ */
+export function sameFile(
+  held: Pick<RemoteFile, 'date' | 'size' | 'etag'>,
+  file: Pick<RemoteFile, 'date' | 'size' | 'etag'>,
+): boolean {
+  if (held.date !== file.date || held.size !== file.size) return false;
+  const [before, now] = [strongValidator(held), strongValidator(file)];
+  return before === null || now === null || before === now;
+}
+
+/** How the bytes of a local file are compressed. */
+export type Compression = 'zstd' | 'none';
+
+/** A file on the local disk that can be read while it still grows. */
+export interface SpooledFile {
+  readonly file: RemoteFile;
+  /** Where it lies now; a `.part` file becomes the final name when it is complete. */
+  readonly path: string;
+  readonly compression: Compression;
+  /**
+   * The bytes from the start, waiting for more while the file grows. May be called several times, each an own reader.
+   * Ends only when the whole file was read; throws what ended the download (SOURCE_*), or INTERRUPTED.
+   */
+  read(signal: AbortSignal): AsyncIterable<Buffer>;
+  /** Bytes on disk now. */
+  available(): number;
+  /** Resolves when all bytes are on disk and the final name is in place; rejects with what ended the download. */
+  readonly complete: Promise<void>;
+  /** Removes a file that proved to be damaged, so that the next run fetches it anew. A `--from-file` is left alone. */
+  discard(): Promise<void>;
+  /** Stops the download (its progress stays on disk) and lets go of the file. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** Where files come from. */
+export interface Source {
+  /**
+   * Which file is newest: one request, no more than its first byte.
+   * @throws SOURCE_KEY_REJECTED, SOURCE_NO_ACCESS, SOURCE_NOT_FOUND, SOURCE_NAME_MISMATCH, SOURCE_UNAVAILABLE, ...
+   */
+  newest(target: Target, signal: AbortSignal): Promise<RemoteFile>;
+  /** Starts, goes on with, or finds complete the download of the newest file, which should be `expected`. */
+  open(target: Target, expected: RemoteFile, signal: AbortSignal): Promise<SpooledFile>;
+  /** Removes complete files of the target beyond what the configuration keeps; `loaded` was loaded just now. */
+  tidy(target: Target, loaded: RemoteFile): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,138 @@
+/** A folder with a configuration, a sandbox and a ClickHouse database of its own, and domainsync run in it as a user does. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { leaseEmbeddedServer } from '../../connectors/clickhouse/embedded/launch.ts';
+import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/service.ts';
+
+const BIN = fileURLToPath(new URL('../../src/bin.js', import.meta.url));
+
+export interface Finished {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A child that runs domainsync; `finished` never rejects. */
+export interface Running {
+  readonly child: ChildProcess;
+  readonly finished: Promise<Finished>;
+}
+
+export interface Project {
+  readonly folder: string;
+  readonly sandbox: Sandbox;
+  readonly database: string;
+  /** Folder of the embedded ClickHouse. */
+  readonly clickhouse: string;
+  readonly dataDir: string;
+  /** Rows of a SELECT, numbers of 64 bits as strings; names without a database are the project's. */
+  query<Row = Record<string, unknown>>(sql: string): Promise<Row[]>;
+  /** Any other statement. @throws Error with the server's message */
+  command(sql: string): Promise<void>;
+  /** Runs `domainsync <args>` to its end. */
+  run(...args: string[]): Promise<Finished>;
+  start(args: readonly string[], env?: Readonly<Record<string, string>>): Running;
+  /** Replaces the `pipelines` section; the default is one pipeline `dns` into the table `dns`. */
+  configure(pipelines: string, rest?: string): Promise<void>;
+}
+
+/** Pipelines section of the default configuration. */
+export const DNS_PIPELINE = '  dns: { dataset: dns, to: { clickhouse: { table: dns } } }';
+
+let projects = 0;
+
+/** Makes a project, runs the body, and removes everything, also when it fails. */
+export async function withProject(
+  options: SandboxOptions & { readonly clickhouse?: string },
+  body: (project: Project) => Promise<void>,
+): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'domainsync-test-'));
+  const clickhouse = options.clickhouse ?? join(folder, 'clickhouse');
+  const running = new Set<Running>();
+  const sandbox = await startSandbox(options);
+  const lease = await leaseEmbeddedServer(clickhouse, AbortSignal.timeout(120_000));
+  projects += 1;
+  const database = `test_${process.pid}_${projects}`;
+  const send = async (sql: string): Promise<string> => {
+    const response = await fetch(`${lease.url}/?database=${database}&output_format_json_quote_64bit_integers=1`, {
+      method: 'POST',
+      body: sql,
+      headers: { Authorization: `Basic ${Buffer.from(`${lease.username}:${lease.password}`).toString('base64')}` },
+    });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${sql.slice(0, 200)}: ${text}`);
+    return text;
+  };
+  const config = join(folder, 'domainsync.yaml');
+  const start = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Running => {
+    const run = startDomainsync(['--config', config, ...args], folder, env);
+    running.add(run);
+    return run;
+  };
+  const project: Project = {
+    folder,
+    sandbox,
+    database,
+    clickhouse,
+    dataDir: join(folder, 'data'),
+    query: async <Row>(sql: string) => {
+      const text = await send(`${sql} FORMAT JSONEachRow`);
+      return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Row]));
+    },
+    command: async (sql) => void (await send(sql)),
+    run: (...args) => start(args).finished,
+    start,
+    configure: (pipelines, rest = '') =>
+      writeFile(
+        config,
+        `service: { url: '${sandbox.url}', apiKey: '${sandbox.key}' }
+clickhouse: { url: 'embedded:${clickhouse}', database: ${database} }
+dataDir: '${join(folder, 'data')}'
+${rest}
+pipelines:
+${pipelines}
+`,
+      ),
+  };
+  try {
+    await fetch(`${lease.url}/`, {
+      method: 'POST',
+      body: `CREATE DATABASE ${database}`,
+      headers: { Authorization: `Basic ${Buffer.from(`${lease.username}:${lease.password}`).toString('base64')}` },
+    }).then((response) => response.text());
+    await project.configure(DNS_PIPELINE);
+    await body(project);
+  } finally {
+    for (const { child, finished } of running) {
+      child.kill('SIGKILL');
+      await finished;
+    }
+    await send(`DROP DATABASE IF EXISTS ${database} SYNC`).catch(() => {});
+    lease.release();
+    await sandbox.close();
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+function startDomainsync(args: readonly string[], cwd: string, env: Readonly<Record<string, string>>): Running {
+  const child = spawn(process.execPath, [BIN, ...args], {
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const finished = once(child, 'close').then(([code, signal]) => ({ code, signal, stdout, stderr }) as Finished);
+  return { child, finished };
+}
