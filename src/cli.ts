@@ -20,10 +20,8 @@ import { syncCommand } from './commands/sync.ts';
 import { asDomainsyncError, DomainsyncError, interrupted } from './errors.ts';
 import { createLogger, LOG_LEVELS, type LogLevel } from './logger.ts';
 import { errorDocument, formatError, printJson } from './output.ts';
-import { isAlive, processIdentity } from './process-identity.ts';
 import { createProgress } from './progress.ts';
 import { selectColumns } from './rows/columns.ts';
-import { GrowingFile } from './spool.ts';
 import type { Source } from './types.ts';
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
@@ -258,10 +256,8 @@ function openConfigured({ clickhouse }: Config, signal: AbortSignal): Promise<Cl
 
 function openSource({ service, dataDir, download }: Config, log: App['log']): Source {
   if (service === undefined) throw new DomainsyncError('CONFIG_INVALID', 'service.url and service.apiKey are not set');
-  const host = { GrowingFile, processIdentity, isAlive };
   return createDatasetService({
     ...service,
-    host,
     dataDir,
     keep: download.keep,
     userAgent: `domainsync/${version}`,

@@ -2,12 +2,13 @@
 import { type FileHandle, rename, rm } from 'node:fs/promises';
 import { asDomainsyncError, DomainsyncError } from '../../src/errors.ts';
 import { type RetryPolicy, withRetry } from '../../src/retry.ts';
+import { GrowingFile } from '../../src/spool.ts';
 import { type RemoteFile, strongValidator, type Target } from '../../src/types.ts';
 import { watched } from './body.ts';
 import type { Answer, Client } from './client.ts';
 import { downloadPath } from './filename.ts';
-import type { Growing, Host, Log } from './host.ts';
 import { Lock } from './lock.ts';
+import type { Log } from './log.ts';
 import { type OpenPart, openPart, sidecarOf } from './part.ts';
 import { describeFile } from './probe.ts';
 import { judge, parseContentRange, sameFile, type Verdict } from './range.ts';
@@ -18,7 +19,6 @@ const MAX_RESTARTS = 3;
 
 export interface DownloadOptions {
   readonly client: Client;
-  readonly host: Host;
   readonly log: Log;
   readonly dataDir: string;
   readonly retryPolicy: RetryPolicy;
@@ -35,7 +35,7 @@ type Ending = { readonly kind: 'whole' } | { readonly kind: 'replaced'; readonly
  * seen a byte. After that the file is settled: it becomes complete, or fails, and readers learn of either.
  */
 export class Download {
-  readonly growing: Growing;
+  readonly growing: GrowingFile;
   /** The file as settled, or the one that took its place before that. Rejects with what ended the download earlier. */
   readonly begun: Promise<{ readonly replacedBy: RemoteFile | null }>;
   /** Resolves when the final name is in place; rejects with what ended the download. */
@@ -65,7 +65,7 @@ export class Download {
     this.#file = part.file;
     this.#offset = part.offset;
     this.#furthest = part.offset;
-    this.growing = new options.host.GrowingFile(part.handle, part.offset);
+    this.growing = new GrowingFile(part.handle, part.offset);
     const begun = Promise.withResolvers<{ replacedBy: RemoteFile | null }>();
     this.#begin = begun.resolve;
     this.begun = begun.promise;
@@ -81,7 +81,7 @@ export class Download {
    */
   static async start(options: DownloadOptions, target: Target, file: RemoteFile): Promise<Download> {
     const paths = store.pathsOf(options.dataDir, file.name);
-    const lock = await Lock.take(paths.lock, options.host);
+    const lock = await Lock.take(paths.lock);
     try {
       return new Download(options, target, lock, await openPart(options.dataDir, paths, target, file));
     } catch (error) {

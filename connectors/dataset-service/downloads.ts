@@ -1,9 +1,9 @@
 /** The downloads of this process: who reads which, and the files that are complete already. */
 import { open } from 'node:fs/promises';
 import { asDomainsyncError, DomainsyncError, interrupted } from '../../src/errors.ts';
+import { GrowingFile } from '../../src/spool.ts';
 import { type RemoteFile, type SpooledFile, sourceKey, type Target } from '../../src/types.ts';
 import { Download, type DownloadOptions } from './download.ts';
-import type { Growing } from './host.ts';
 import { Lock } from './lock.ts';
 import { sameFile } from './range.ts';
 import * as store from './store.ts';
@@ -24,7 +24,7 @@ interface Shared {
 /** What a spooled file stands on. */
 interface Footing {
   readonly file: RemoteFile;
-  readonly growing: Growing;
+  readonly growing: GrowingFile;
   path(): string;
   readonly complete: Promise<void>;
   letGo(): Promise<void>;
@@ -72,7 +72,7 @@ export class Downloads {
     if ((await store.sizeOnDisk(paths.final)) !== info.size) return null;
     const handle = await store.onDisk(paths.final, () => open(paths.final, 'r').catch(store.ifMissing));
     if (handle === null) return null;
-    const growing = new this.#options.host.GrowingFile(handle, info.size);
+    const growing = new GrowingFile(handle, info.size);
     growing.complete();
     const { name, date, size, etag, lastModified } = info;
     const file = { name, date, size, etag, lastModified };
@@ -183,7 +183,7 @@ export class Downloads {
   /** Removes what is on disk of a file, unless another one has its name by now or another process is at it. */
   async #remove(target: Target, file: RemoteFile): Promise<void> {
     const paths = store.pathsOf(this.#options.dataDir, file.name);
-    await ifFree(paths, this.#options, async () => {
+    await ifFree(paths, async () => {
       const isThis = (info: store.Sidecar | null): boolean =>
         info !== null && info.source === sourceKey(target) && sameFile(info, file);
       if (isThis(await store.readSidecar(paths.finalInfo))) await store.removeComplete(paths);
@@ -193,14 +193,10 @@ export class Downloads {
 }
 
 /** Runs work under the lock of a file; does nothing when another process has it, which then sees to the file. */
-export async function ifFree(
-  paths: store.Paths,
-  { host }: Pick<DownloadOptions, 'host'>,
-  work: () => Promise<void>,
-): Promise<void> {
+export async function ifFree(paths: store.Paths, work: () => Promise<void>): Promise<void> {
   let lock: Lock;
   try {
-    lock = await Lock.take(paths.lock, host);
+    lock = await Lock.take(paths.lock);
   } catch (error) {
     if (error instanceof DomainsyncError && error.code === 'RUN_ELSEWHERE') return;
     throw error;

@@ -4,12 +4,12 @@ import { DEFAULT_RETRY_POLICY, type RetryPolicy, withRetry } from '../../src/ret
 import { type Source, sourceKey } from '../../src/types.ts';
 import { Client } from './client.ts';
 import { Downloads } from './downloads.ts';
-import type { Host, Log } from './host.ts';
+import type { Log } from './log.ts';
 import { probe } from './probe.ts';
 import { tidy } from './tidy.ts';
 
 export { Client } from './client.ts';
-export type { Growing, Host, Log } from './host.ts';
+export type { Log } from './log.ts';
 
 const STALL_MS = 60_000;
 
@@ -26,15 +26,13 @@ export interface DatasetServiceOptions {
   /** Milliseconds without a byte after which a connection is given up; 60 000 unless told. */
   readonly stallMs?: number;
   readonly log: Log;
-  /** `{ GrowingFile, processIdentity, isAlive }` of src/spool.ts and src/process-identity.ts. */
-  readonly host: Host;
 }
 
 /** @throws CONFIG_INVALID when url or key cannot be used at all */
 export function createDatasetService(options: DatasetServiceOptions): Source {
-  const { dataDir, keep, host, log, retryPolicy = DEFAULT_RETRY_POLICY, stallMs = STALL_MS } = options;
+  const { dataDir, keep, log, retryPolicy = DEFAULT_RETRY_POLICY, stallMs = STALL_MS } = options;
   const client = new Client(options);
-  const downloads = new Downloads({ client, host, log, dataDir, retryPolicy, stallMs });
+  const downloads = new Downloads({ client, log, dataDir, retryPolicy, stallMs });
   return {
     newest: (target, signal) =>
       withRetry(() => probe(client, target, signal), {
@@ -47,7 +45,7 @@ export function createDatasetService(options: DatasetServiceOptions): Source {
         throw asDomainsyncError(error);
       }),
     open: (target, expected, signal) => downloads.open(target, expected, signal),
-    tidy: (target, loaded) => tidy({ dataDir, host, log }, keep, target, loaded),
+    tidy: (target, loaded) => tidy({ dataDir, log }, keep, target, loaded),
     async close() {
       await downloads.close();
       await client.close();

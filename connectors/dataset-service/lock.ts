@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, link, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { DomainsyncError } from '../../src/errors.ts';
-import type { Host } from './host.ts';
+import { isAlive, processIdentity } from '../../src/process-identity.ts';
 import { ifMissing, onDisk } from './store.ts';
 
 /** How often an owner shows that it is there. */
@@ -46,15 +46,15 @@ export class Lock {
    * Takes the lock, over a dead owner's too.
    * @throws RUN_ELSEWHERE when it is held, LOCAL_DISK
    */
-  static async take(path: string, host: Host): Promise<Lock> {
+  static async take(path: string): Promise<Lock> {
     return onDisk(path, async () => {
       const nonce = randomUUID();
       const draft = `${path}.${nonce}`;
-      const text = JSON.stringify({ owner: await host.processIdentity(), nonce } satisfies Content);
+      const text = JSON.stringify({ owner: await processIdentity(), nonce } satisfies Content);
       const handle = await open(draft, 'wx');
       try {
         await handle.writeFile(text);
-        await claim(path, draft, host);
+        await claim(path, draft);
         return new Lock(path, handle, nonce, text);
       } catch (error) {
         await handle.close();
@@ -85,7 +85,7 @@ export class Lock {
 }
 
 /** Links the draft to the lock's name, which succeeds only while there is no lock. */
-async function claim(path: string, draft: string, host: Host): Promise<void> {
+async function claim(path: string, draft: string): Promise<void> {
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     try {
       await link(draft, path);
@@ -95,14 +95,14 @@ async function claim(path: string, draft: string, host: Host): Promise<void> {
     }
     const content = await readContent(path);
     if (content === null) continue;
-    if (!(await abandoned(path, draft, content, host))) break;
+    if (!(await abandoned(path, draft, content))) break;
     await clearAway(path, draft, content);
   }
   throw new DomainsyncError('RUN_ELSEWHERE', `another process is downloading this file; its lock is ${path}`);
 }
 
-async function abandoned(path: string, draft: string, content: Content, host: Host): Promise<boolean> {
-  const state = host.isAlive(content.owner);
+async function abandoned(path: string, draft: string, content: Content): Promise<boolean> {
+  const state = isAlive(content.owner);
   if (state !== 'unknown') return state === 'dead';
   // Both times are the file system's, which may be on a machine with another clock; the draft was made just now.
   const [lock, now] = await Promise.all([stat(path).catch(ifMissing), stat(draft)]);

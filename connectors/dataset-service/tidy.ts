@@ -10,7 +10,7 @@ import * as store from './store.ts';
  * that says whose they are, are left alone.
  */
 export async function tidy(
-  options: Pick<DownloadOptions, 'dataDir' | 'host' | 'log'>,
+  options: Pick<DownloadOptions, 'dataDir' | 'log'>,
   keep: number,
   target: Target,
   loaded: RemoteFile,
@@ -24,13 +24,13 @@ export async function tidy(
   for (const { name, date } of complete.slice(keep)) {
     if (date > loaded.date) continue;
     const paths = store.pathsOf(dataDir, name);
-    await ifFree(paths, options, () => store.removeComplete(paths));
+    await ifFree(paths, () => store.removeComplete(paths));
     log.debug({ file: name }, 'removed a file that is not kept');
   }
   for (const { partial, sidecar } of found) {
     if (!partial || !(await isStale(dataDir, sidecar, loaded))) continue;
     const paths = store.pathsOf(dataDir, sidecar.name);
-    await ifFree(paths, options, () => store.removePart(paths));
+    await ifFree(paths, () => store.removePart(paths));
     log.debug({ file: sidecar.name }, 'removed what was left of a download');
   }
 }

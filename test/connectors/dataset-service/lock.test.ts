@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { Lock } from '../../../connectors/dataset-service/lock.ts';
 import { isAlive, parseProcessStat, processIdentity } from '../../../src/process-identity.ts';
-import { HOST } from './service.ts';
 
 let folder = '';
 let path = '';
@@ -70,18 +69,18 @@ test('a zombie is dead', async () => {
 });
 
 test('a lock is held by one, and can be taken again when it was let go', async () => {
-  const lock = await Lock.take(path, HOST);
+  const lock = await Lock.take(path);
   expect(await lock.held()).toBe(true);
-  await expect(Lock.take(path, HOST)).rejects.toMatchObject({ code: 'RUN_ELSEWHERE', exitCode: 0 });
+  await expect(Lock.take(path)).rejects.toMatchObject({ code: 'RUN_ELSEWHERE', exitCode: 0 });
   await lock.release();
   expect(await readdir(folder)).toEqual([]);
-  await (await Lock.take(path, HOST)).release();
+  await (await Lock.take(path)).release();
   expect(await readdir(folder)).toEqual([]);
 });
 
 test('the lock of a dead process goes to exactly one of those who want it', async () => {
   await writeFile(path, JSON.stringify({ owner: await ended(), nonce: 'old' }));
-  const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => Lock.take(path, HOST)));
+  const outcomes = await Promise.allSettled(Array.from({ length: 8 }, () => Lock.take(path)));
   const locks = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
   const held = await Promise.all(locks.map((lock) => lock.held()));
   expect(held.filter(Boolean)).toEqual([true]);
@@ -93,10 +92,10 @@ test('the lock of a dead process goes to exactly one of those who want it', asyn
 test('an owner that cannot be looked at is believed for as long as it shows itself', async () => {
   const text = JSON.stringify({ owner: { host: 'elsewhere', pid: 7 }, nonce: 'theirs' });
   await writeFile(path, text);
-  await expect(Lock.take(path, HOST)).rejects.toMatchObject({ code: 'RUN_ELSEWHERE' });
+  await expect(Lock.take(path)).rejects.toMatchObject({ code: 'RUN_ELSEWHERE' });
   const before = new Date(Date.now() - 120_000);
   await utimes(path, before, before);
-  const lock = await Lock.take(path, HOST);
+  const lock = await Lock.take(path);
   expect(await lock.held()).toBe(true);
   await writeFile(path, text);
   expect(await lock.held()).toBe(false);

@@ -5,14 +5,11 @@ import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { expect } from 'vitest';
 import { createDatasetService, type DatasetServiceOptions } from '../../../connectors/dataset-service/index.ts';
-import { isAlive, processIdentity } from '../../../src/process-identity.ts';
-import { GrowingFile } from '../../../src/spool.ts';
 import type { RemoteFile, Source, SpooledFile, Target } from '../../../src/types.ts';
 import { collect, random } from '../../support/zst.ts';
 
 export const KEY = 'svc_secret-0123456789';
 export const TARGET: Target = { dataset: 'dns' };
-export const HOST = { GrowingFile, processIdentity, isAlive };
 
 /** The file that the service has now. */
 export interface Offer {
@@ -155,7 +152,6 @@ export function source(url: string, dataDir: string, options: Partial<DatasetSer
     userAgent: 'domainsync/test',
     retryPolicy: { attempts: 4, firstDelay: 1, maxDelay: 5, maxRetryAfter: 1000 },
     log: pino({ level: 'silent' }),
-    host: HOST,
     ...options,
   });
 }
