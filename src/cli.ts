@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import { notBuilt } from '../config/built.ts';
 import { loadConfig } from '../config/load.ts';
 import { redactor } from '../config/redact.ts';
@@ -13,8 +13,8 @@ import { DEFAULT_BLOCK_BYTES } from './blocks.ts';
 import type { App, PipelineHandle } from './commands/app.ts';
 import { checkCommand } from './commands/check.ts';
 import { clickhouseCommand } from './commands/clickhouse.ts';
-import { type DemoApp, demoCommand } from './commands/demo.ts';
-import { sandboxCommand } from './commands/sandbox.ts';
+import type { DemoApp } from './commands/demo.ts';
+import { wholeNumber } from './commands/options.ts';
 import { rejectsCommand, statusCommand } from './commands/status.ts';
 import { syncCommand } from './commands/sync.ts';
 import { asDomainsyncError, DomainsyncError, interrupted } from './errors.ts';
@@ -98,6 +98,7 @@ function buildProgram(signal: AbortSignal, done: (code: number) => void): Comman
     .option('--publish-every <seconds>', 'publish the next files so often', wholeNumber(1, 1_000_000))
     .action(async (options: { port: number; rows: number; seed: number; publishEvery?: number }) => {
       const print = (line: string): void => void process.stdout.write(`${line}\n`);
+      const { sandboxCommand } = await import('./commands/sandbox.ts');
       await sandboxCommand({ ...options, print, signal });
     });
   program
@@ -273,7 +274,9 @@ async function serveClickHouse({ app, config, clickhouse }: Opened): Promise<num
   return clickhouseCommand(app, { ...address, passwordFile: join(config.clickhouse.path, 'password') });
 }
 
-function demo(options: GlobalOptions, signal: AbortSignal): Promise<number> {
+async function demo(options: GlobalOptions, signal: AbortSignal): Promise<number> {
+  // Loaded when asked for: a load's memory should not hold a data generator.
+  const { demoCommand } = await import('./commands/demo.ts');
   const openDemo = async (path: string, env: Readonly<Record<string, string>>): Promise<DemoApp> => {
     const opened = open(loadConfig({ path, env, needs: { service: true } }), options, signal);
     const clickhouse = await opened.clickhouse();
@@ -287,14 +290,4 @@ function tellFailure(error: DomainsyncError, options: GlobalOptions, redact: (te
   else
     process.stderr.write(`${formatError(error, redact, { debug: ['trace', 'debug'].includes(options.logLevel) })}\n`);
   return error.exitCode;
-}
-
-function wholeNumber(least: number, most: number): (text: string) => number {
-  return (text) => {
-    const value = Number(text);
-    if (!/^\d+$/.test(text) || value < least || value > most) {
-      throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
-    }
-    return value;
-  };
 }

@@ -113,7 +113,7 @@ async function transfer(
   signal: AbortSignal,
 ): Promise<number> {
   // Each thread has a block, another waits for it, and another is being written: memory is bounded by these.
-  const lanes = new Lanes(threads + 2, signal);
+  const lanes = new Lanes(threads + 1, signal);
   const pool = createEncodePool({ threads, encoding: load.encoding, signal: lanes.signal });
   let blocks = 0;
   let rows = 0;

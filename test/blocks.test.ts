@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { DEFAULT_BLOCK_BYTES, MAX_LINE_BYTES, splitBlocks } from '../src/blocks.ts';
+import { DEFAULT_BLOCK_BYTES, splitBlocks } from '../src/blocks.ts';
+import { MAX_LINE_BYTES } from '../src/encode/limits.ts';
 import { DomainsyncError } from '../src/errors.ts';
 import type { Block } from '../src/types.ts';
 import { chunked, random } from './support/zst.ts';

@@ -23,7 +23,16 @@ import { ClickHouseLoad, type LoadContext } from './load.ts';
 import { identifier, REJECTS_TABLE, RUNS_TABLE } from './names.ts';
 import type { RowBinaryOptions } from './rowbinary.ts';
 import { createChangesTable, createLiveTable, createLiveView, createRejectsTable, createRunsTable } from './schema.ts';
-import { createStaging, dropSet, listSets, type Staging, type StagingSet, takeOver } from './staging.ts';
+import {
+  createStaging,
+  dropSet,
+  letGoOnFailure,
+  listSets,
+  runElsewhere,
+  type Staging,
+  type StagingSet,
+  takeOver,
+} from './staging.ts';
 import { EMPTY_LIVE_STATE, type LiveState, loadKey, parseComment, type WorkState } from './state.ts';
 import { landedBlocks } from './verify.ts';
 
@@ -97,7 +106,8 @@ export class ClickHouseDestination implements Destination {
     } else if (!keep && held !== undefined && (held.date > work.file.date || sameFile(held, work.file))) {
       await this.#discard(staging, work, signal);
     } else {
-      await staging.save({ ...work, owner: null }, signal);
+      staging.letGo();
+      await staging.save(work, signal);
     }
   }
 
@@ -111,21 +121,32 @@ export class ClickHouseDestination implements Destination {
   async open(request: LoadRequest, signal: AbortSignal): Promise<Load> {
     await this.#prepare(signal);
     const { pipeline, columns, where } = this.#options;
-    const live = (await this.#liveState(signal)) ?? EMPTY_LIVE_STATE;
-    const held = live.sources[this.#source];
-    const key = loadKey(
-      request,
-      columns.map((column) => column.name),
-      where,
-    );
-    let epoch = 0;
+    const names = columns.map((column) => column.name);
+    const key = loadKey(request, names, where);
     const [set] = await listSets(this.#server, pipeline, signal);
-    if (set !== undefined && set.work !== null) {
-      const staging = await takeOver(this.#server, pipeline, set, signal);
-      if (set.work.key === key) return this.#resumed(staging, set.work, this.#context(request.force, set.work), signal);
-      await this.#discard(staging, set.work, signal);
-      epoch = staging.epoch;
-    }
+    if (set === undefined || set.work === null) return this.#begin(request, key, 0, signal);
+    const { work } = set;
+    const staging = await takeOver(this.#server, pipeline, set, signal);
+    return letGoOnFailure(staging, async () => {
+      // Killed after our recover(), while it was being applied: that is for the next recover().
+      if (work.phase === 'ready') throw await this.#yield(staging, work, signal);
+      if (work.key === key) return this.#resumed(staging, work, this.#context(request.force, work), signal);
+      await this.#discard(staging, work, signal);
+      return this.#begin(request, key, staging.epoch, signal);
+    });
+  }
+
+  /** Lets go of a load that is not ours to go on with. @returns RUN_ELSEWHERE */
+  async #yield(staging: Staging, work: WorkState, signal: AbortSignal): Promise<DomainsyncError> {
+    staging.letGo();
+    await staging.save(work, signal);
+    return runElsewhere(staging.pipeline);
+  }
+
+  /** Starts a load anew, above an epoch that was ours. @throws RUN_ELSEWHERE */
+  async #begin(request: LoadRequest, key: string, above: number, signal: AbortSignal): Promise<Load> {
+    const { file, force } = request;
+    const held = (await this.#liveState(signal))?.sources[this.#source];
     const state: Omit<WorkState, 'owner'> = {
       domainsync: 1,
       phase: 'loading',
@@ -133,13 +154,22 @@ export class ClickHouseDestination implements Destination {
       key,
       startedAt: new Date().toISOString(),
       source: this.#source,
-      file: request.file,
-      revision: held?.date === request.file.date ? held.revision + 1 : 0,
+      file,
+      revision: held?.date === file.date ? held.revision + 1 : 0,
       previousDate: held?.date ?? null,
       result: null,
     };
-    const staging = await createStaging(this.#server, pipeline, this.#tables.live, state, epoch, signal);
-    return this.#resumed(staging, { ...state, owner: null }, this.#context(request.force, state), signal);
+    const staging = await createStaging(this.#server, this.#options.pipeline, this.#tables.live, state, above, signal);
+    return letGoOnFailure(staging, async () => {
+      // Another run may have loaded a file, perhaps a later one, since this run decided to load its own.
+      const now = (await this.#liveState(signal))?.sources[this.#source];
+      const needless = now !== undefined && (now.date > file.date || (sameFile(now, file) && !force));
+      if (needless || now?.run.id !== held?.run.id) {
+        await staging.drop(signal);
+        throw runElsewhere(staging.pipeline);
+      }
+      return this.#resumed(staging, { ...state, owner: null }, this.#context(force, state), signal);
+    });
   }
 
   async status(signal: AbortSignal): Promise<DestinationStatus> {

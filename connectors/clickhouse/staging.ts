@@ -58,15 +58,15 @@ export class Staging {
   readonly server: Server;
   readonly pipeline: string;
   readonly epoch: number;
-  readonly #nonce: string;
+  readonly #owner: Owner;
   #heartbeat: NodeJS.Timeout | undefined;
 
-  constructor(server: Server, pipeline: string, epoch: number, nonce: string) {
+  constructor(server: Server, pipeline: string, epoch: number, owner: Owner) {
     this.server = server;
     this.pipeline = pipeline;
     this.epoch = epoch;
-    this.#nonce = nonce;
-    activeHere.add(nonce);
+    this.#owner = owner;
+    activeHere.add(owner.nonce);
   }
 
   /** A staging table, qualified and quoted. */
@@ -81,7 +81,8 @@ export class Staging {
 
   /** Writes the load's state, with this process as its owner, or nobody once it has let go. */
   async save(state: WorkState, signal: AbortSignal): Promise<void> {
-    const comment = JSON.stringify(state);
+    const owner = activeHere.has(this.#owner.nonce) ? this.#owner : null;
+    const comment = JSON.stringify({ ...state, owner } satisfies WorkState);
     await this.owned(
       () => this.server.command(`ALTER TABLE ${this.table('rows')} MODIFY COMMENT ${literal(comment)}`, signal),
       signal,
@@ -117,7 +118,7 @@ export class Staging {
   /** Ends the heartbeats; the tables stay for a next run. Idempotent. */
   letGo(): void {
     clearInterval(this.#heartbeat);
-    activeHere.delete(this.#nonce);
+    activeHere.delete(this.#owner.nonce);
   }
 
   /** Drops all tables of this epoch and of older ones; `rows` last, so that a kill leaves what tells the epoch. */
@@ -127,6 +128,16 @@ export class Staging {
     for (const set of sets.reverse()) {
       if (set.epoch <= this.epoch) await dropSet(this.server, this.pipeline, set, signal);
     }
+  }
+}
+
+/** Runs what follows on becoming the owner; when it fails, this process does not go on counting as at work. */
+export async function letGoOnFailure<T>(staging: Staging, body: () => Promise<T>): Promise<T> {
+  try {
+    return await body();
+  } catch (error) {
+    staging.letGo();
+    throw error;
   }
 }
 
@@ -169,15 +180,17 @@ export async function createStaging(
     if (serverCode(error) === SERVER_CODES.TABLE_ALREADY_EXISTS) throw runElsewhere(pipeline);
     throw error;
   }
-  const staging = new Staging(server, pipeline, epoch, owner.nonce);
-  // Two that read different epochs both got a table: the lower one yields.
-  if ((await listSets(server, pipeline, signal)).some((set) => set.epoch > epoch)) {
-    await staging.drop(signal);
-    throw runElsewhere(pipeline);
-  }
-  await createBlocksTable(staging, signal);
-  await staging.startHeartbeat(signal);
-  return staging;
+  const staging = new Staging(server, pipeline, epoch, owner);
+  return letGoOnFailure(staging, async () => {
+    // Two that read different epochs both got a table: the lower one yields.
+    if ((await listSets(server, pipeline, signal)).some((set) => set.epoch > epoch)) {
+      await staging.drop(signal);
+      throw runElsewhere(pipeline);
+    }
+    await createBlocksTable(staging, signal);
+    await staging.startHeartbeat(signal);
+    return staging;
+  });
 }
 
 /** More than the blocks of any file: a repeated insert of a block does nothing, however late it comes. */
@@ -219,17 +232,19 @@ export async function takeOver(
     const raced = code === SERVER_CODES.UNKNOWN_TABLE || code === SERVER_CODES.TABLE_ALREADY_EXISTS;
     throw raced ? runElsewhere(pipeline) : error;
   }
-  const staging = new Staging(server, pipeline, epoch, owner.nonce);
-  // The rest follows, also what a kill amid an earlier take-over left at older epochs.
-  for (const other of await listSets(server, pipeline, signal)) {
-    for (const part of other.parts) {
-      if (part !== 'rows' && other.epoch < epoch) await rename(part, other.epoch);
+  const staging = new Staging(server, pipeline, epoch, owner);
+  return letGoOnFailure(staging, async () => {
+    // The rest follows, also what a kill amid an earlier take-over left at older epochs.
+    for (const other of await listSets(server, pipeline, signal)) {
+      for (const part of other.parts) {
+        if (part !== 'rows' && other.epoch < epoch) await rename(part, other.epoch);
+      }
     }
-  }
-  if (set.work !== null) await staging.save({ ...set.work, owner }, signal);
-  await createBlocksTable(staging, signal);
-  await staging.startHeartbeat(signal);
-  return staging;
+    if (set.work !== null) await staging.save(set.work, signal);
+    await createBlocksTable(staging, signal);
+    await staging.startHeartbeat(signal);
+    return staging;
+  });
 }
 
 async function ownerAtWork(server: Server, pipeline: string, set: StagingSet, signal: AbortSignal): Promise<boolean> {
@@ -258,6 +273,7 @@ export async function highestEpoch(server: Server, pipeline: string, signal: Abo
   return Math.max(set?.epoch ?? 0, Number(recorded?.epoch ?? 0));
 }
 
-function runElsewhere(pipeline: string): DomainsyncError {
+/** The error of a run that finds its pipeline taken. */
+export function runElsewhere(pipeline: string): DomainsyncError {
   return new DomainsyncError('RUN_ELSEWHERE', `another run of pipeline ${pipeline} is at work`);
 }

@@ -6,7 +6,7 @@ import { SourceKeys, writeRow } from '../rows/normalise.ts';
 import { compileWhere } from '../rows/where.ts';
 import type { Block, BlockCounts, EncodedBlock, Encoding, RejectReason, RowWriter } from '../types.ts';
 import { BlockLines } from './block-lines.ts';
-import { MAX_LINE_BYTES } from './limits.ts';
+import { MAX_BLOCK_REJECTS, MAX_LINE_BYTES } from './limits.ts';
 import { RejectList } from './rejects.ts';
 
 interface Refused {
@@ -23,6 +23,7 @@ interface Accepted {
 /**
  * Encodes a block; what `writer` held before is given up. The block's bytes are only read.
  * @throws UNEXPECTED when the block does not have the number of lines that it says: every later line number would be wrong
+ * @throws FILE_TOO_MANY_REJECTED for more rejects than MAX_BLOCK_REJECTS
  */
 export function encodeBlock(block: Block, encoding: Encoding, writer: RowWriter): EncodedBlock {
   const { columns } = encoding;
@@ -43,6 +44,7 @@ export function encodeBlock(block: Block, encoding: Encoding, writer: RowWriter)
     }
     const read = readLine(lines, keys);
     if ('reason' in read) {
+      if (rejects.count === MAX_BLOCK_REJECTS) throw tooManyRejected(block);
       rejects.add(block.firstLine + offset, read.reason, read.detail, lines.start, lines.length);
     } else if (!wanted(read.record)) {
       filtered += 1;
@@ -63,6 +65,14 @@ export function encodeBlock(block: Block, encoding: Encoding, writer: RowWriter)
     rejects: rejects.build(block.bytes),
     sourceColumns: keys.all(),
   };
+}
+
+function tooManyRejected({ firstLine, lines }: Block): DomainsyncError {
+  return new DomainsyncError(
+    'FILE_TOO_MANY_REJECTED',
+    `more than ${MAX_BLOCK_REJECTS} of the lines ${firstLine} to ${firstLine + lines - 1} are no rows`,
+    { hint: 'Look at the file: it does not hold one JSON object per line. Nothing was changed.' },
+  );
 }
 
 function checkLines(block: Block, { lines }: BlockCounts): void {

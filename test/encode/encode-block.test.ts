@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { encodeBlock } from '../../src/encode/encode-block.ts';
-import { MAX_LINE_BYTES, MAX_RAW_BYTES } from '../../src/encode/limits.ts';
+import { MAX_BLOCK_REJECTS, MAX_LINE_BYTES, MAX_RAW_BYTES } from '../../src/encode/limits.ts';
 import { COLUMNS, selectColumns } from '../../src/rows/columns.ts';
 import type { Block, EncodedBlock, Encoding, RowWriter, Where } from '../../src/types.ts';
 
@@ -201,4 +201,14 @@ test('where may name a column that is not selected', () => {
   };
   const block = blockOf('{"Domain":"a","Country by IP":"DE"}\n{"Domain":"b"}\n', 1);
   expect(rowsOf(encodeBlock(block, encoding, new LineWriter()))).toBe('1:a');
+});
+
+test('a block of nothing but rejects fails the run before its memory does', () => {
+  expect(encode('1\n'.repeat(MAX_BLOCK_REJECTS)).counts.rejected).toBe(MAX_BLOCK_REJECTS);
+  expect(() => encode('1\n'.repeat(MAX_BLOCK_REJECTS + 1))).toThrow(
+    expect.objectContaining({
+      code: 'FILE_TOO_MANY_REJECTED',
+      message: 'more than 500000 of the lines 1 to 500001 are no rows',
+    }),
+  );
 });

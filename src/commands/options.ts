@@ -1,0 +1,13 @@
+/** What options of the command line take. */
+import { InvalidArgumentError } from 'commander';
+
+/** A parser of whole numbers within bounds, for commander. */
+export function wholeNumber(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < least || value > most) {
+      throw new InvalidArgumentError(`It must be a whole number from ${least} to ${most}.`);
+    }
+    return value;
+  };
+}

@@ -1,0 +1,118 @@
+/** A ClickHouse server and a database for one test file, and domainsync's destination run against it in this process. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Server } from '../../connectors/clickhouse/client.ts';
+import { ClickHouseDestination, type ClickHouseDestinationOptions } from '../../connectors/clickhouse/destination.ts';
+import { leaseEmbeddedServer } from '../../connectors/clickhouse/embedded/launch.ts';
+import type { Progress } from '../../src/progress.ts';
+import { COLUMNS } from '../../src/rows/columns.ts';
+import { type RunOutcome, run } from '../../src/run.ts';
+import { openLocalFile } from '../../src/spool.ts';
+import type { RemoteFile, Source } from '../../src/types.ts';
+
+const WRITER = new URL('../../connectors/clickhouse/rowbinary.ts', import.meta.url).href;
+
+const SILENT: Progress = {
+  start: () => ({ update: () => {}, stop: () => {} }),
+  above: (stream) => stream,
+};
+
+export interface LabFile {
+  /** Ends in `.jsonl` or `.jsonl.zst`. */
+  readonly name: string;
+  readonly date: string;
+  readonly bytes: Uint8Array;
+  readonly etag?: string;
+}
+
+export interface LoadOptions {
+  readonly force?: boolean;
+  /** Default 6000: files of tests have several blocks. */
+  readonly blockBytes?: number;
+  readonly threads?: number;
+  readonly signal?: AbortSignal;
+  readonly dataset?: string;
+}
+
+export interface Lab {
+  readonly server: Server;
+  readonly folder: string;
+  /** Folder of the embedded server, for projects that share it. */
+  readonly clickhouse: string;
+  query<Row = Record<string, unknown>>(sql: string): Promise<Row[]>;
+  command(sql: string): Promise<void>;
+  /** A destination with the defaults of the configuration; the table is named like the pipeline. */
+  destination(pipeline: string, options?: Partial<ClickHouseDestinationOptions>): ClickHouseDestination;
+  /** Runs a pipeline once, with the given bytes as the newest file. */
+  load(destination: ClickHouseDestination, pipeline: string, file: LabFile, options?: LoadOptions): Promise<RunOutcome>;
+  close(): Promise<void>;
+}
+
+/** Never aborted. */
+export const NEVER = new AbortController().signal;
+
+/** Starts a server of its own in a temporary folder. */
+export async function openLab(): Promise<Lab> {
+  const folder = await mkdtemp(join(tmpdir(), 'domainsync-lab-'));
+  const clickhouse = join(folder, 'clickhouse');
+  const lease = await leaseEmbeddedServer(clickhouse, AbortSignal.timeout(120_000));
+  const { url, username, password } = lease;
+  const server = new Server({ url, username, password, database: 'lab', settings: {} });
+  await new Server({ url, username, password, database: 'default', settings: {} }).command(
+    'CREATE DATABASE lab',
+    NEVER,
+  );
+  let files = 0;
+  const destination = (pipeline: string, options: Partial<ClickHouseDestinationOptions> = {}): ClickHouseDestination =>
+    new ClickHouseDestination(server, {
+      pipeline,
+      target: { dataset: 'all-data' },
+      table: pipeline,
+      changes: true,
+      columns: COLUMNS,
+      where: [],
+      maxRejected: 1,
+      minRows: 0,
+      history: { runs: 86_400, rejects: 86_400 },
+      writerModule: WRITER,
+      ...options,
+    });
+  return {
+    server,
+    folder,
+    clickhouse,
+    destination,
+    query: (sql) => server.query(sql, NEVER),
+    command: (sql) => server.command(sql, NEVER),
+    async load(to, pipeline, file, options = {}) {
+      files += 1;
+      const path = join(folder, `${files}-${file.name}`);
+      await writeFile(path, file.bytes);
+      const job = {
+        pipeline,
+        target: { dataset: options.dataset ?? 'all-data' },
+        source: sourceOf(path, file),
+        destination: to,
+        force: options.force ?? false,
+        settings: { maxWindowLog: 27, blockBytes: options.blockBytes ?? 6000, threads: options.threads ?? 1 },
+        progress: SILENT,
+      };
+      return run(job, options.signal ?? NEVER);
+    },
+    async close() {
+      await server.close();
+      lease.release();
+      await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    },
+  };
+}
+
+function sourceOf(path: string, { name, date, bytes, etag }: LabFile): Pick<Source, 'newest' | 'open' | 'tidy'> {
+  const file: RemoteFile = { name, date, size: bytes.length, etag: etag ?? null, lastModified: null };
+  return {
+    newest: async () => file,
+    open: async () => openLocalFile(path, file),
+    tidy: async () => {},
+  };
+}
