@@ -158,7 +158,10 @@ export class Client {
   #statusError(path: string, answer: Answer, said: string, downloadRoute: boolean): DomainsyncError {
     const { status } = answer;
     const code = statusCode(status, downloadRoute);
-    const retryAfter = status === 429 || status >= 500 ? askedToWait(answer.header, Date.now()) : undefined;
+    // Rate-limit headers come with every answer (service-spec 7); only where the limit is used up do they ask to wait.
+    const asking =
+      status === 429 ? answer.header : (name: string) => (name === 'retry-after' ? answer.header(name) : null);
+    const retryAfter = status === 429 || status >= 500 ? askedToWait(asking, Date.now()) : undefined;
     const location = status >= 300 && status < 400 && code === 'SOURCE_UNEXPECTED' ? answer.header('location') : null;
     const redirect =
       location === null ? '' : `, a redirect to ${this.quote(withoutQuery(location))}, which is not followed`;

@@ -1,4 +1,5 @@
 /** Which file the service offers for a target. */
+import type { DomainsyncError } from '../../src/errors.ts';
 import type { RemoteFile, Target } from '../../src/types.ts';
 import type { Answer, Client } from './client.ts';
 import { downloadPath, matchName, suggestedName } from './filename.ts';
@@ -9,7 +10,7 @@ const NO_FILE = /^\s*(?:text\/html|application\/xhtml\+xml|application\/(?:[a-z.
 
 /**
  * Asks for the first byte of the target's file: one request, and the body is let go at once.
- * @throws SOURCE_*, INTERRUPTED
+ * @throws SOURCE_*, FILE_CORRUPT when the file is empty, INTERRUPTED
  */
 export async function probe(client: Client, target: Target, signal: AbortSignal): Promise<RemoteFile> {
   const answer = await client.get(downloadPath(target), {
@@ -19,7 +20,7 @@ export async function probe(client: Client, target: Target, signal: AbortSignal)
     signal,
   });
   try {
-    if (answer.status === 416) throw client.error('SOURCE_UNEXPECTED', emptyMessage(target, answer));
+    if (answer.status === 416) throw unsatisfied(client, target, answer);
     return describeFile(client, target, answer);
   } finally {
     release(answer);
@@ -32,10 +33,14 @@ export function release(answer: Answer): void {
   else answer.body.destroy();
 }
 
-function emptyMessage(target: Target, answer: Answer): string {
-  const empty = parseContentRange(answer.header('content-range'))?.total === 0;
-  const found = empty ? 'the file is empty' : 'it refuses the range of the first byte (416)';
-  return `${downloadPath(target)}: ${found}`;
+/** No first byte: an empty file, which no zstd file is; or a service that refuses what it should serve. */
+function unsatisfied(client: Client, target: Target, answer: Answer): DomainsyncError {
+  const path = downloadPath(target);
+  if (parseContentRange(answer.header('content-range'))?.total === 0) {
+    const hint = 'Nothing was changed. The file is bad at the service: try later, and tell them.';
+    return client.error('FILE_CORRUPT', `${path}: the file is empty`, { hint });
+  }
+  return client.error('SOURCE_UNEXPECTED', `${path}: it refuses the range of the first byte (416)`);
 }
 
 /**

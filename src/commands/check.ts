@@ -1,5 +1,5 @@
 /** `domainsync check`, and `sync --dry-run`: what a sync would do. Downloads nothing. */
-import { asDomainsyncError, type DomainsyncError } from '../errors.ts';
+import { asDomainsyncError, DomainsyncError } from '../errors.ts';
 import { errorDocument, formatBytes, formatError, printJson, printTable } from '../output.ts';
 import { decide } from '../run.ts';
 import type { Held, RemoteFile } from '../types.ts';
@@ -71,6 +71,9 @@ async function checkPipeline(app: App, pipeline: PipelineHandle, options: SyncOp
         : localFile(options.fromFile, options.fileDate).file;
   } catch (error) {
     failure = asDomainsyncError(error);
+  }
+  if (pipeline.notBuilt !== null) {
+    return [{ ...base, newest, error: failure ?? new DomainsyncError('NOT_BUILT', pipeline.notBuilt) }];
   }
   try {
     const reports: CheckReport[] = [];
