@@ -17,22 +17,12 @@ import {
 } from '../../src/types.ts';
 import type { LiveTables } from './apply.ts';
 import type { Server } from './client.ts';
-import { SERVER_CODES, serverCode } from './errors.ts';
 import { countRejects, lastRun, listRejects, recordEnded, recordLoaded } from './history.ts';
 import { ClickHouseLoad, type LoadContext } from './load.ts';
 import { identifier, REJECTS_TABLE, RUNS_TABLE } from './names.ts';
 import type { RowBinaryOptions } from './rowbinary.ts';
 import { createChangesTable, createLiveTable, createLiveView, createRejectsTable, createRunsTable } from './schema.ts';
-import {
-  createStaging,
-  dropSet,
-  letGoOnFailure,
-  listSets,
-  runElsewhere,
-  type Staging,
-  type StagingSet,
-  takeOver,
-} from './staging.ts';
+import { createStaging, dropSet, letGoOnFailure, listSets, runElsewhere, type Staging, takeOver } from './staging.ts';
 import { EMPTY_LIVE_STATE, type LiveState, loadKey, parseComment, type WorkState } from './state.ts';
 import { landedBlocks } from './verify.ts';
 
@@ -78,7 +68,7 @@ export class ClickHouseDestination implements Destination {
 
   async recover(keepUnfinished: boolean, signal: AbortSignal): Promise<void> {
     const { pipeline } = this.#options;
-    const sets = await this.#sets(signal);
+    const sets = await listSets(this.#server, pipeline, signal);
     const unfinished = sets.find((set) => set.work !== null);
     for (const set of sets) {
       // A drop that was killed, or parts that a killed take-over has not brought along.
@@ -264,14 +254,5 @@ export class ClickHouseDestination implements Destination {
       { database: this.#server.database, table },
     );
     return rows.length > 0;
-  }
-
-  async #sets(signal: AbortSignal): Promise<StagingSet[]> {
-    try {
-      return await listSets(this.#server, this.#options.pipeline, signal);
-    } catch (error) {
-      if (serverCode(error) === SERVER_CODES.UNKNOWN_DATABASE) return [];
-      throw error;
-    }
   }
 }

@@ -6,7 +6,6 @@ import { asDomainsyncError, DomainsyncError } from '../../src/errors.ts';
 export const SERVER_CODES = {
   UNKNOWN_TABLE: '60',
   TABLE_ALREADY_EXISTS: '57',
-  UNKNOWN_DATABASE: '81',
 } as const;
 
 /** Codes which say that the server is there but cannot serve now: waiting may help. */
@@ -23,6 +22,16 @@ const RETRYABLE_CODES: ReadonlySet<string> = new Set([
   '439', // CANNOT_SCHEDULE_TASK
   '745', // SERVER_OVERLOADED
 ]);
+
+/** What to do, where a code tells more than that the statement was refused. */
+const HINTS: Readonly<Record<string, string>> = {
+  '164': 'The server or its user is read-only: permit writing, or name another user in clickhouse.username.',
+  '192': 'Check clickhouse.username and clickhouse.password.',
+  '193': 'Check clickhouse.username and clickhouse.password.',
+  '243': 'Make room on the disk of the ClickHouse server, then run again: what has landed is kept.',
+  '497': 'Give the user of clickhouse.username the right that the message names, or name another user.',
+  '516': 'Check clickhouse.username and clickhouse.password.',
+};
 
 /** Errors of the socket and of name resolution: the statement may or may not have reached the server. */
 const NETWORK_CODES: ReadonlySet<string> = new Set([
@@ -50,26 +59,17 @@ export function toDomainsyncError(error: unknown, signal: AbortSignal): Domainsy
   if (signal.aborted) return asDomainsyncError(signal.reason);
   if (error instanceof ClickHouseError) {
     const message = `ClickHouse answered ${error.type ?? 'an error'} (${error.code}): ${firstLine(error.message)}`;
-    return new DomainsyncError(
-      RETRYABLE_CODES.has(error.code) ? 'DESTINATION_UNREACHABLE' : 'DESTINATION_REFUSED',
-      message,
-      {
-        cause: error,
-      },
-    );
+    const code = RETRYABLE_CODES.has(error.code) ? 'DESTINATION_UNREACHABLE' : 'DESTINATION_REFUSED';
+    const hint = HINTS[error.code];
+    return new DomainsyncError(code, message, { cause: error, ...(hint === undefined ? {} : { hint }) });
   }
   const code = (error as NodeJS.ErrnoException).code ?? '';
   const message = error instanceof Error ? error.message : String(error);
   // The client's own time-out has no code, only this message.
   const unreachable = NETWORK_CODES.has(code) || code.startsWith('ERR_TLS') || code.startsWith('CERT_');
   if (unreachable || message === 'Timeout error.') {
-    return new DomainsyncError(
-      'DESTINATION_UNREACHABLE',
-      `ClickHouse cannot be reached: ${firstLine(message) || code}`,
-      {
-        cause: error,
-      },
-    );
+    const what = `ClickHouse cannot be reached: ${firstLine(message) || code}`;
+    return new DomainsyncError('DESTINATION_UNREACHABLE', what, { cause: error });
   }
   return new DomainsyncError('DESTINATION_REFUSED', `ClickHouse: ${firstLine(message)}`, { cause: error });
 }
