@@ -1,0 +1,94 @@
+/** What the benchmarks share: files to load, a sandbox to load them from, an embedded ClickHouse, and domainsync in a process of its own. */
+import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { leaseEmbeddedServer } from '../../connectors/clickhouse/embedded/launch.ts';
+import { compressTo } from '../../src/sandbox/compress.ts';
+import type { DatasetSlug } from '../../src/sandbox/datasets.ts';
+import { generateLines } from '../../src/sandbox/generate.ts';
+import { type Sandbox, startSandbox } from '../../src/sandbox/service.ts';
+import { createWorld, dateOf } from '../../src/sandbox/world.ts';
+import { type Finished, measured, usageOf } from './processes.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+export interface SnapshotFile {
+  readonly path: string;
+  readonly date: string;
+  readonly bytes: number;
+}
+
+/** The file of a snapshot, made once and kept: only its use is measured. */
+export async function snapshotFile(dataset: DatasetSlug, rows: number, snapshot: number): Promise<SnapshotFile> {
+  const world = createWorld({ rows, seed: 1 });
+  const folder = join(ROOT, '.cache', 'bench');
+  await mkdir(folder, { recursive: true });
+  const date = dateOf(world, snapshot);
+  const path = join(folder, `bench-${dataset}-${rows}-${date}.jsonl.zst`);
+  const existing = await stat(path).catch(() => null);
+  const bytes = existing?.size ?? (await compressTo(path, generateLines({ world, snapshot, dataset }), { level: 3 }));
+  return { path, date, bytes };
+}
+
+/** One sync, with what it and the server used. */
+export interface Measured extends Finished {
+  readonly serverCpuSeconds: number;
+  readonly serverPeakMiB: number;
+}
+
+export interface Bench {
+  readonly sandbox: Sandbox;
+  /** Makes a file the newest of its dataset. */
+  publish(dataset: DatasetSlug, file: SnapshotFile): Promise<void>;
+  /** Runs `domainsync sync <args>` of one pipeline into the table `bench`. @throws Error when it fails */
+  sync(dataset: DatasetSlug, ...args: string[]): Promise<Measured>;
+  /** Removes the tables and the downloads. */
+  reset(): Promise<void>;
+}
+
+export async function withBench(body: (bench: Bench) => Promise<void>): Promise<void> {
+  const work = await mkdtemp(join(tmpdir(), 'domainsync-bench-'));
+  const sandbox = await startSandbox({ rows: 1 });
+  const lease = await leaseEmbeddedServer(join(work, 'clickhouse'), new AbortController().signal);
+  const statement = async (sql: string): Promise<void> => {
+    const authorization = `Basic ${Buffer.from(`${lease.username}:${lease.password}`).toString('base64')}`;
+    const response = await fetch(lease.url, { method: 'POST', body: sql, headers: { authorization } });
+    if (!response.ok) throw new Error(await response.text());
+  };
+  const serverUsage = () => usageOf(lease.endpoint.pid) ?? { cpuSeconds: 0, peakMiB: 0 };
+  try {
+    await body({
+      sandbox,
+      publish: async (dataset, { path, date }) => {
+        const name = `bench-${dataset}-${date}.jsonl.zst`;
+        await sandbox.publishFile({ target: dataset, date, name, content: { path } });
+      },
+      sync: async (dataset, ...args) => {
+        const config = join(work, 'domainsync.yaml');
+        await writeFile(
+          config,
+          `service: { url: '${sandbox.url}', apiKey: '${sandbox.key}' }
+clickhouse: { url: 'embedded:${join(work, 'clickhouse')}', database: bench }
+dataDir: '${join(work, 'data')}'
+pipelines: { bench: { dataset: ${dataset}, to: { clickhouse: { table: bench } } } }
+`,
+        );
+        const before = serverUsage();
+        const line = [join(ROOT, 'src/bin.js'), '--config', config, '--json', '--log-level', 'warn', 'sync', ...args];
+        const run = await measured(process.execPath, line, work);
+        if (run.exitCode !== 0) throw new Error(`sync ended with ${run.exitCode}: ${run.stdout}`);
+        const after = serverUsage();
+        return { ...run, serverCpuSeconds: after.cpuSeconds - before.cpuSeconds, serverPeakMiB: after.peakMiB };
+      },
+      reset: async () => {
+        await statement('DROP DATABASE IF EXISTS bench SYNC');
+        await rm(join(work, 'data'), { recursive: true, force: true });
+      },
+    });
+  } finally {
+    lease.release();
+    await sandbox.close();
+    await rm(work, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
