@@ -39,7 +39,9 @@ export async function measured(command: string, args: readonly string[], cwd: st
   const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'inherit'] });
   let usage: Usage = { cpuSeconds: 0, peakMiB: 0 };
   const sample = setInterval(() => {
-    if (child.pid !== undefined) usage = usageOf(child.pid) ?? usage;
+    const now = child.pid === undefined ? null : usageOf(child.pid);
+    // A process that has ended but was not reaped yet has no memory any more.
+    if (now !== null && now.peakMiB > 0) usage = now;
   }, 50);
   let stdout = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
