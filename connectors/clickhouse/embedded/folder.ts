@@ -16,8 +16,8 @@ import { join, resolve } from 'node:path';
 /** The user that domainsync, and programs that a person points at the server, sign in as. */
 export const EMBEDDED_USER = 'domainsync';
 
-/** What the server's own session runs: two SYSTEM START LISTEN, then the query that never ends. */
-const STARTUP_QUERIES = 3;
+/** What the server's own session runs: SYSTEM START LISTEN, then the query that never ends. */
+const STARTUP_QUERIES = 2;
 const QUOTA_SECONDS = 2_000_000_000; // 63 years: near the largest that ClickHouse takes
 
 /** Exit code of a server that found another one at work in its folder (EX_TEMPFAIL of sysexits.h). */
@@ -28,7 +28,6 @@ export interface Endpoint {
   /** Distinguishes this start of the server from all others: a lease checks it. */
   readonly id: string;
   readonly httpPort: number;
-  readonly tcpPort: number;
   readonly leasePort: number;
   readonly pid: number;
 }
@@ -104,9 +103,10 @@ export class EmbeddedFolder {
 
   /**
    * Writes the server's configuration. `default`, which the server's own session runs as, can have no password, and
-   * ClickHouse takes 127.0.0.1 for ::1. So it may only open the listeners, and its quota is used up by the session's own
-   * statements: an anonymous request is refused whatever it asks. Without this, any local user, and any web page through
-   * a browser's POST, could read files, drop tables, or stop the listeners.
+   * ClickHouse takes 127.0.0.1 for ::1. So it may have one session, which is the server's own from before it listens:
+   * an anonymous request is refused whatever it asks. Without this, any local user, and any web page through a browser's
+   * POST, could read files, drop tables, or stop the listener. Grants and a used-up quota alone do not do it: neither
+   * concerns `SELECT file('...')`, which reads any file of ours, the password among them.
    */
   async writeConfiguration(): Promise<void> {
     const hash = createHash('sha256')
@@ -119,7 +119,10 @@ export class EmbeddedFolder {
 
 function usersXml(passwordHash: string): string {
   return `<clickhouse>
-  <profiles><default/></profiles>
+  <profiles>
+    <default/>
+    <startup><max_sessions_for_user>1</max_sessions_for_user></startup>
+  </profiles>
   <quotas>
     <default/>
     <startup><interval><duration>${QUOTA_SECONDS}</duration><queries>${STARTUP_QUERIES}</queries></interval></startup>
@@ -128,7 +131,7 @@ function usersXml(passwordHash: string): string {
     <default>
       <password></password>
       <networks><ip>::1</ip></networks>
-      <profile>default</profile>
+      <profile>startup</profile>
       <quota>startup</quota>
       <grants><query>GRANT SYSTEM LISTEN ON *.*</query></grants>
     </default>

@@ -1,0 +1,18 @@
+/** The embedded servers that run on a folder, as the machine's process list has them. */
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+/** Process ids of everything whose command line names a folder. */
+export async function processesOf(folder: string): Promise<number[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-ww', '-o', 'pid=,args='], { maxBuffer: 1 << 24 });
+  return stdout.split('\n').flatMap((line) => (line.includes(folder) ? [Number.parseInt(line, 10)] : []));
+}
+
+export function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
