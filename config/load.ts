@@ -23,8 +23,11 @@ export interface LoadOptions {
   readonly env?: Environment;
   /** Where relative paths start. Default: the process's working directory. */
   readonly cwd?: string;
-  /** A command that never asks the service passes false: then a `service` without url or key is no fault. */
-  readonly needs: { readonly service: boolean };
+  /**
+   * A command that never asks the service passes false: then a `service` without url or key is no fault. One that asks
+   * only for what is public passes 'url': then a missing key is none.
+   */
+  readonly needs: { readonly service: boolean | 'url' };
 }
 
 /** As LoadOptions, with nothing left to find out; `path` is only named in what is said. */
@@ -161,11 +164,16 @@ function assemble(
   };
 }
 
-function readService(raw: unknown, needed: boolean, faults: Fault[]): Config['service'] {
+function readService(raw: unknown, needed: boolean | 'url', faults: Fault[]): Config['service'] {
   const result = sections.service.safeParse(raw);
   if (result.success) return { url: result.data.url, apiKey: result.data.apiKey };
   const found = faultsOf(result.error, ['service']);
-  faults.push(...found.filter((fault) => needed || !fault.absent));
+  const keyless = needed === 'url' && found.every(({ absent, path }) => absent && path[1] === 'apiKey');
+  if (keyless) {
+    const { url } = sections.service.parse({ ...Object(raw), apiKey: 'none' });
+    return { url, apiKey: undefined };
+  }
+  faults.push(...found.filter((fault) => needed !== false || !fault.absent));
   return undefined;
 }
 

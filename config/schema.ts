@@ -22,7 +22,8 @@ export interface Config {
 
 export interface ServiceConfig {
   readonly url: string;
-  readonly apiKey: string;
+  /** Undefined only where the command said that it does without. */
+  readonly apiKey: string | undefined;
 }
 
 /** Values for ClickHouse's own settings, sent with every statement. */

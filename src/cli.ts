@@ -5,24 +5,27 @@ import { join, resolve } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
 import { notBuilt } from '../config/built.ts';
 import { loadConfig } from '../config/load.ts';
+import { nearest } from '../config/nearest.ts';
 import { redactor } from '../config/redact.ts';
 import type { Config, Pipeline } from '../config/schema.ts';
 import { type ClickHouse, openClickHouse } from '../connectors/clickhouse/index.ts';
-import { createDatasetService } from '../connectors/dataset-service/index.ts';
+import { createDatasetService, type DatasetService } from '../connectors/dataset-service/index.ts';
 import { DEFAULT_BLOCK_BYTES } from './blocks.ts';
 import type { App, PipelineHandle } from './commands/app.ts';
-import { checkCommand } from './commands/check.ts';
 import { clickhouseCommand } from './commands/clickhouse.ts';
 import type { DemoApp } from './commands/demo.ts';
 import { wholeNumber } from './commands/options.ts';
-import { rejectsCommand, statusCommand } from './commands/status.ts';
-import { syncCommand } from './commands/sync.ts';
+import {
+  type RunCommand,
+  registerPipelineCommands,
+  registerServiceCommands,
+  type ServiceNeed,
+} from './commands/register.ts';
 import { asDomainsyncError, DomainsyncError, interrupted } from './errors.ts';
 import { createLogger, LOG_LEVELS, type LogLevel } from './logger.ts';
 import { errorDocument, formatError, printJson } from './output.ts';
 import { createProgress } from './progress.ts';
 import { selectColumns } from './rows/columns.ts';
-import type { Source } from './types.ts';
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 
@@ -80,11 +83,12 @@ function buildProgram(signal: AbortSignal, done: (code: number) => void): Comman
     .addOption(new Option('--log-level <level>', 'least severe log lines shown').choices(LOG_LEVELS).default('info'))
     .exitOverride()
     .showHelpAfterError('(run with --help for the commands and options)');
-  const run = async (needsService: boolean, action: Action): Promise<void> => {
-    done(await withConfig(program.opts<GlobalOptions>(), needsService, signal, action));
+  const run = async (need: ServiceNeed, action: Action): Promise<void> => {
+    done(await withConfig(program.opts<GlobalOptions>(), need, signal, action));
   };
-  syncCommands(program, run);
-  viewCommands(program, run);
+  const runCommand: RunCommand = (need, command) => run(need, ({ app }) => command(app));
+  registerPipelineCommands(program, runCommand);
+  registerServiceCommands(program, runCommand);
   program
     .command('demo')
     .description('the whole product in one go, with a stand-in service and an embedded ClickHouse')
@@ -116,60 +120,16 @@ function buildProgram(signal: AbortSignal, done: (code: number) => void): Comman
   return program;
 }
 
-function syncCommands(program: Command, run: (needsService: boolean, action: Action) => Promise<void>): void {
-  interface SyncFlags {
-    readonly force?: boolean;
-    readonly dryRun?: boolean;
-    readonly fromFile?: string;
-    readonly fileDate?: string;
-  }
-  program
-    .command('sync')
-    .description('run the pipelines once, all when none is named')
-    .argument('[pipeline...]')
-    .option('--force', 'reload a file that is loaded already, and pass minRows')
-    .option('--dry-run', 'only tell what would be done')
-    .option('--from-file <path>', 'load a local .jsonl.zst or .jsonl file instead of asking the service')
-    .option('--file-date <date>', 'its date, YYYY-MM-DD, where its name carries none')
-    .action((names: string[], { dryRun = false, force = false, fromFile, fileDate }: SyncFlags) => {
-      const options = {
-        force,
-        ...(fromFile === undefined ? {} : { fromFile }),
-        ...(fileDate === undefined ? {} : { fileDate }),
-      };
-      const command = dryRun ? checkCommand : syncCommand;
-      return run(fromFile === undefined, ({ app }) => command(app, names, options));
-    });
-  program
-    .command('check')
-    .description('tell what is newest, what is loaded, and what a sync would do; downloads nothing')
-    .argument('[pipeline...]')
-    .action((names: string[]) => run(true, ({ app }) => checkCommand(app, names, { force: false })));
-}
-
-function viewCommands(program: Command, run: (needsService: boolean, action: Action) => Promise<void>): void {
-  program
-    .command('status')
-    .description('what each destination holds: file date, rows, age, last run, last error, rejected rows')
-    .argument('[pipeline...]')
-    .action((names: string[]) => run(false, ({ app }) => statusCommand(app, names)));
-  program
-    .command('rejects')
-    .description('rejected lines, newest first')
-    .argument('[pipeline]')
-    .action((name: string | undefined) => run(false, ({ app }) => rejectsCommand(app, name)));
-}
-
 /** Loads the configuration, runs the action, and closes whatever it opened. Errors are told with its secrets redacted. */
 async function withConfig(
   options: GlobalOptions,
-  needsService: boolean,
+  need: ServiceNeed,
   signal: AbortSignal,
   action: Action,
 ): Promise<number> {
   const config = loadConfig({
     ...(options.config === undefined ? {} : { path: options.config }),
-    needs: { service: needsService },
+    needs: { service: need },
   });
   const opened = open(config, options, signal);
   try {
@@ -190,7 +150,11 @@ function open(config: Config, options: GlobalOptions, signal: AbortSignal): Open
   const logged = createLogger({ level: options.logLevel, redact });
   const progress = createProgress({ stream: process.stderr, isTTY, log: logged, quiet });
   const log = createLogger({ level: options.logLevel, redact, stream: progress.above(process.stderr) });
-  let source: Source | undefined;
+  let service: DatasetService | undefined;
+  const openServiceOnce = (): DatasetService => {
+    service ??= openService(config, log);
+    return service;
+  };
   let clickhouse: Promise<ClickHouse> | undefined;
   const openClickHouseOnce = (): Promise<ClickHouse> => {
     clickhouse ??= openConfigured(config, signal);
@@ -198,10 +162,9 @@ function open(config: Config, options: GlobalOptions, signal: AbortSignal): Open
   };
   const app: App = {
     pipelines: config.pipelines.map((pipeline) => handle(pipeline, config, openClickHouseOnce)),
-    source: () => {
-      source ??= openSource(config, log);
-      return source;
-    },
+    source: openServiceOnce,
+    api: () => openServiceOnce().api,
+    nearest,
     settings: {
       maxWindowLog: config.download.maxWindowLog,
       blockBytes: DEFAULT_BLOCK_BYTES,
@@ -219,7 +182,7 @@ function open(config: Config, options: GlobalOptions, signal: AbortSignal): Open
     config,
     clickhouse: openClickHouseOnce,
     close: async () => {
-      await source?.close();
+      await service?.close();
       // One that could not be opened has been told of already.
       await clickhouse?.then((opened) => opened.close()).catch(() => {});
     },
@@ -255,7 +218,7 @@ function openConfigured({ clickhouse }: Config, signal: AbortSignal): Promise<Cl
   return openClickHouse({ server: { url }, database, settings, username, password }, signal);
 }
 
-function openSource({ service, dataDir, download }: Config, log: App['log']): Source {
+function openService({ service, dataDir, download }: Config, log: App['log']): DatasetService {
   if (service === undefined) throw new DomainsyncError('CONFIG_INVALID', 'service.url and service.apiKey are not set');
   return createDatasetService({
     ...service,

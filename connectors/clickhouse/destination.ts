@@ -43,6 +43,9 @@ export interface ClickHouseDestinationOptions {
   readonly writerModule: string;
 }
 
+/** Tells the change feed from a table of the user's. */
+const CHANGES_COMMENT = 'domainsync: change feed';
+
 export class ClickHouseDestination implements Destination {
   readonly name = 'clickhouse';
   readonly #server: Server;
@@ -209,13 +212,14 @@ export class ClickHouseDestination implements Destination {
     const { table, columns, history } = this.#options;
     const server = this.#server;
     await this.#ensureDatabase(signal);
+    await this.#refuseForeign(signal);
     await server.command(createRunsTable(server.table(RUNS_TABLE), history.runs), signal);
     await server.command(createRejectsTable(server.table(REJECTS_TABLE), history.rejects), signal);
     await server.command(createLiveTable(this.#tables.live, columns, JSON.stringify(EMPTY_LIVE_STATE)), signal);
     await this.#liveState(signal);
     await server.command(createLiveView(server.table(`${table}_live`), this.#tables.live, columns), signal);
     if (this.#tables.changes !== null) {
-      await server.command(createChangesTable(this.#tables.changes, 'domainsync: change feed'), signal);
+      await server.command(createChangesTable(this.#tables.changes, CHANGES_COMMENT), signal);
     }
   }
 
@@ -238,13 +242,22 @@ export class ClickHouseDestination implements Destination {
     );
     if (row === undefined) return null;
     const state = parseComment<LiveState>(row.comment);
-    if (state === null || typeof state.sources !== 'object') {
-      throw new DomainsyncError(
-        'DESTINATION_FOREIGN_TABLE',
-        `the table ${database}.${table} exists and was not made by domainsync (its comment says otherwise)`,
-      );
-    }
+    if (state === null || typeof state.sources !== 'object') throw foreign(`${database}.${table}`);
     return state;
+  }
+
+  /** What has the name of the view or the change feed, but is none. @throws DESTINATION_FOREIGN_TABLE */
+  async #refuseForeign(signal: AbortSignal): Promise<void> {
+    const { database } = this.#server;
+    const { table, changes } = this.#options;
+    const feed = changes ? `${table}_changes` : '';
+    const [found] = await this.#server.query<{ name: string }>(
+      `SELECT name FROM system.tables WHERE database = {database:String}
+AND (name = {view:String} AND engine != 'View' OR name = {feed:String} AND comment != {comment:String})`,
+      signal,
+      { database, view: `${table}_live`, feed, comment: CHANGES_COMMENT },
+    );
+    if (found !== undefined) throw foreign(`${database}.${found.name}`);
   }
 
   async #exists(table: string, signal: AbortSignal): Promise<boolean> {
@@ -255,4 +268,11 @@ export class ClickHouseDestination implements Destination {
     );
     return rows.length > 0;
   }
+}
+
+function foreign(table: string): DomainsyncError {
+  return new DomainsyncError(
+    'DESTINATION_FOREIGN_TABLE',
+    `the table ${table} exists and was not made by domainsync (its comment says otherwise)`,
+  );
 }

@@ -2,7 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, type Dispatcher, request } from 'undici';
 import { asDomainsyncError, DomainsyncError, type ErrorCode } from '../../src/errors.ts';
-import { askedToWait } from './limits.ts';
+import type { RateLimiter, RateNews, ServiceRoute } from '../../src/types.ts';
+import { hintFor } from './hints.ts';
+import { rateNews } from './limits.ts';
 
 /** Of an error's body, as much is read. */
 const ERROR_BODY_BYTES = 16 * 1024;
@@ -19,8 +21,11 @@ const CONTROL = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u20
 export interface ClientOptions {
   /** {base_url} of the service; a path in it is kept. */
   readonly url: string;
-  readonly apiKey: string;
+  /** Undefined: nothing but what is public can be asked for. */
+  readonly apiKey: string | undefined;
   readonly userAgent: string;
+  /** Every request passes it. */
+  readonly limiter: RateLimiter;
 }
 
 /** An answer whose status is one of those that the caller takes. Its body must be read to its end or destroyed. */
@@ -35,14 +40,15 @@ export interface GetOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Statuses that are no failure. */
   readonly accept: readonly number[];
-  /** On these a 302 means that the key was not taken (service-spec 5). */
-  readonly downloadRoute: boolean;
+  /** Whose rate limit it counts against. */
+  readonly route: ServiceRoute;
   readonly signal: AbortSignal;
 }
 
 export class Client {
   readonly #base: string;
-  readonly #apiKey: string;
+  readonly #apiKey: string | undefined;
+  readonly #limiter: RateLimiter;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #agent = new Agent({
     allowH2: false,
@@ -53,16 +59,17 @@ export class Client {
   });
 
   /** @throws CONFIG_INVALID when the url is none, or the key cannot stand in a header */
-  constructor({ url, apiKey, userAgent }: ClientOptions) {
-    if (!/^[\x21-\x7e]+$/u.test(apiKey)) {
+  constructor({ url, apiKey, userAgent, limiter }: ClientOptions) {
+    if (apiKey !== undefined && !/^[\x21-\x7e]+$/u.test(apiKey)) {
       throw new DomainsyncError('CONFIG_INVALID', 'service.apiKey is empty or holds characters that no key has');
     }
     if (!URL.canParse(url)) throw new DomainsyncError('CONFIG_INVALID', 'service.url is no URL');
     const base = new URL(url);
     this.#base = `${base.protocol}//${base.host}${base.pathname.replace(/\/+$/u, '')}`;
     this.#apiKey = apiKey;
+    this.#limiter = limiter;
     this.#headers = {
-      authorization: `Bearer ${apiKey}`,
+      ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
       // A range of an encoded answer would be a range of the encoding.
       'accept-encoding': 'identity',
       'user-agent': userAgent,
@@ -70,16 +77,24 @@ export class Client {
   }
 
   /**
-   * One GET, no retries, no redirects followed.
+   * One GET, no retries, no redirects followed. Waits before it is sent where the rate limit asks for that.
    * @throws SOURCE_KEY_REJECTED, SOURCE_NO_ACCESS, SOURCE_NOT_FOUND, SOURCE_RATE_LIMITED, SOURCE_UNAVAILABLE,
    * SOURCE_UNEXPECTED, INTERRUPTED
    */
-  async get(path: string, { headers = {}, accept, downloadRoute, signal }: GetOptions): Promise<Answer> {
+  async get(path: string, { headers = {}, accept, route, signal }: GetOptions): Promise<Answer> {
+    await this.#limiter.acquire(route, signal);
     const answer = await this.#request(path, headers, signal);
+    const news = rateNews(answer.status, answer.header, Date.now());
+    try {
+      await this.#limiter.told(route, news);
+    } catch (error) {
+      answer.body.destroy();
+      throw error;
+    }
     if (accept.includes(answer.status)) return answer;
     const said = await this.#errorText(answer, signal);
     if (signal.aborted) throw asDomainsyncError(signal.reason);
-    throw this.#statusError(path, answer, said, downloadRoute);
+    throw this.#statusError(path, answer, said, route, news);
   }
 
   /** An error whose message may quote the service: on one line, and without the key, wherever it stood. */
@@ -150,34 +165,38 @@ export class Client {
       stop.abort();
     }
     // Where the body was cut off, half of the key may stand at its end, which would not be seen to be the key.
-    const end = length < ERROR_BODY_BYTES ? length : ERROR_BODY_BYTES - this.#apiKey.length;
+    const end = length < ERROR_BODY_BYTES ? length : ERROR_BODY_BYTES - (this.#apiKey?.length ?? 0);
     const text = errorMessage(Buffer.concat(parts).toString('utf8', 0, end));
     return text === '' ? '' : `; it says ${this.quote(text)}`;
   }
 
-  #statusError(path: string, answer: Answer, said: string, downloadRoute: boolean): DomainsyncError {
+  #statusError(path: string, answer: Answer, said: string, route: ServiceRoute, news: RateNews): DomainsyncError {
     const { status } = answer;
-    const code = statusCode(status, downloadRoute);
+    const code = statusCode(status, route);
     // Rate-limit headers come with every answer (service-spec 7); only where the limit is used up do they ask to wait.
-    const asking =
-      status === 429 ? answer.header : (name: string) => (name === 'retry-after' ? answer.header(name) : null);
-    const retryAfter = status === 429 || status >= 500 ? askedToWait(asking, Date.now()) : undefined;
+    const asked = news.retryAfterMs ?? (news.limited ? news.resetMs : null);
+    const retryAfter = news.limited || status >= 500 ? asked : null;
     const location = status >= 300 && status < 400 && code === 'SOURCE_UNEXPECTED' ? answer.header('location') : null;
     const redirect =
       location === null ? '' : `, a redirect to ${this.quote(withoutQuery(location))}, which is not followed`;
+    const hint = hintFor(code, route, this.#apiKey !== undefined);
     return this.error(code, `${this.#base}${path} answered ${status}${redirect}${said}`, {
-      ...(retryAfter === undefined ? {} : { retryAfter }),
+      ...(retryAfter === null ? {} : { retryAfter }),
+      ...(hint === undefined ? {} : { hint }),
     });
   }
 
   #clean(text: string): string {
-    return text.replaceAll(this.#apiKey, '[key]').replace(CONTROL, ' ');
+    const keyless = this.#apiKey === undefined ? text : text.replaceAll(this.#apiKey, '[key]');
+    return keyless.replace(CONTROL, ' ');
   }
 }
 
 /** What a status means (service-spec 7). */
-function statusCode(status: number, downloadRoute: boolean): ErrorCode {
-  if (status === 401 || (status === 302 && downloadRoute)) return 'SOURCE_KEY_REJECTED';
+function statusCode(status: number, route: ServiceRoute): ErrorCode {
+  // On a download route a 302 means that the key was not taken (service-spec 5).
+  const download = route === 'download' || route === 'download-slice';
+  if (status === 401 || (status === 302 && download)) return 'SOURCE_KEY_REJECTED';
   if (status === 403) return 'SOURCE_NO_ACCESS';
   if (status === 404 || status === 410) return 'SOURCE_NOT_FOUND';
   if (status === 429) return 'SOURCE_RATE_LIMITED';

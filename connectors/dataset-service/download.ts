@@ -12,6 +12,7 @@ import type { Log } from './log.ts';
 import { type OpenPart, openPart, sidecarOf } from './part.ts';
 import { describeFile } from './probe.ts';
 import { judge, parseContentRange, sameFile, type Verdict } from './range.ts';
+import { downloadRoute } from './routes.ts';
 import * as store from './store.ts';
 
 /** Answers in one attempt that made us begin anew. More of them are no bad luck. */
@@ -182,7 +183,7 @@ export class Download {
     return this.#options.client.get(downloadPath(this.#target), {
       headers,
       accept: [200, 206, 416],
-      downloadRoute: true,
+      route: downloadRoute(this.#target),
       signal: this.#stop.signal,
     });
   }

@@ -1,11 +1,13 @@
-/** The dataset service as a source of files. */
+/** The dataset service: a source of files, and its catalog and account. */
 import { asDomainsyncError } from '../../src/errors.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy, withRetry } from '../../src/retry.ts';
-import { type Source, sourceKey } from '../../src/types.ts';
+import { type RateLimiter, type ServiceApi, type Source, sourceKey } from '../../src/types.ts';
 import { Client } from './client.ts';
 import { Downloads } from './downloads.ts';
+import { createServiceApi } from './endpoints.ts';
 import type { Log } from './log.ts';
 import { probe } from './probe.ts';
+import { createLocalRateLimiter } from './rate-limit.ts';
 import { tidy } from './tidy.ts';
 
 export { Client } from './client.ts';
@@ -16,7 +18,8 @@ const STALL_MS = 60_000;
 export interface DatasetServiceOptions {
   /** {base_url} of the service. */
   readonly url: string;
-  readonly apiKey: string;
+  /** Undefined: only what is public can be asked for. */
+  readonly apiKey: string | undefined;
   /** Where downloads lie; made when missing. */
   readonly dataDir: string;
   /** Complete files kept for each target. */
@@ -25,15 +28,25 @@ export interface DatasetServiceOptions {
   readonly retryPolicy?: RetryPolicy;
   /** Milliseconds without a byte after which a connection is given up; 60 000 unless told. */
   readonly stallMs?: number;
+  /** Keeps the key within the service's limits; one for this process unless told. */
+  readonly limiter?: RateLimiter;
   readonly log: Log;
 }
 
+export interface DatasetService extends Source {
+  /** Everything but the files. */
+  readonly api: ServiceApi;
+}
+
 /** @throws CONFIG_INVALID when url or key cannot be used at all */
-export function createDatasetService(options: DatasetServiceOptions): Source {
+export function createDatasetService(options: DatasetServiceOptions): DatasetService {
   const { dataDir, keep, log, retryPolicy = DEFAULT_RETRY_POLICY, stallMs = STALL_MS } = options;
-  const client = new Client(options);
+  const onWait = (route: string, milliseconds: number): void =>
+    log.info({ route, seconds: Math.ceil(milliseconds / 1000) }, 'waiting for the rate limit of the service');
+  const client = new Client({ ...options, limiter: options.limiter ?? createLocalRateLimiter({ onWait }) });
   const downloads = new Downloads({ client, log, dataDir, retryPolicy, stallMs });
   return {
+    api: createServiceApi({ client, log, retryPolicy, stallMs }),
     newest: (target, signal) =>
       withRetry(() => probe(client, target, signal), {
         policy: retryPolicy,

@@ -4,6 +4,7 @@ import type { RemoteFile, Target } from '../../src/types.ts';
 import type { Answer, Client } from './client.ts';
 import { downloadPath, matchName, suggestedName } from './filename.ts';
 import { parseContentRange } from './range.ts';
+import { downloadRoute } from './routes.ts';
 
 /** What a page or an error looks like where a file should be. Line-delimited JSON types are not among them. */
 const NO_FILE = /^\s*(?:text\/html|application\/xhtml\+xml|application\/(?:[a-z.-]+\+)?json|multipart\/)/iu;
@@ -16,7 +17,7 @@ export async function probe(client: Client, target: Target, signal: AbortSignal)
   const answer = await client.get(downloadPath(target), {
     headers: { range: 'bytes=0-0' },
     accept: [200, 206, 416],
-    downloadRoute: true,
+    route: downloadRoute(target),
     signal,
   });
   try {

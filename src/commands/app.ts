@@ -3,7 +3,7 @@ import type { Logger } from '../logger.ts';
 import type { TextSink } from '../output.ts';
 import type { Progress } from '../progress.ts';
 import type { RunSettings } from '../run.ts';
-import type { Destination, Source, Target } from '../types.ts';
+import type { Destination, ServiceApi, Source, Target } from '../types.ts';
 
 /** One pipeline of the configuration. */
 export interface PipelineHandle {
@@ -20,6 +20,10 @@ export interface App {
   readonly pipelines: readonly PipelineHandle[];
   /** The dataset service. Opened at the first call. @throws CONFIG_INVALID */
   source(): Source;
+  /** Its catalog, account and samples; likewise. @throws CONFIG_INVALID */
+  api(): ServiceApi;
+  /** The known name that a misspelt one is near to, if any. */
+  nearest(written: string, known: readonly string[]): string | undefined;
   readonly settings: RunSettings;
   readonly log: Logger;
   readonly progress: Progress;

@@ -4,6 +4,7 @@ import { errorDocument, formatBytes, formatError, printJson, printTable } from '
 import { decide } from '../run.ts';
 import type { Held, RemoteFile } from '../types.ts';
 import type { App, PipelineHandle } from './app.ts';
+import { withKnownDatasets } from './known-datasets.ts';
 import { localFile } from './local-file.ts';
 import { selectPipelines } from './select.ts';
 import type { SyncOptions } from './sync.ts';
@@ -70,7 +71,7 @@ async function checkPipeline(app: App, pipeline: PipelineHandle, options: SyncOp
         ? await app.source().newest(pipeline.target, app.signal)
         : localFile(options.fromFile, options.fileDate).file;
   } catch (error) {
-    failure = asDomainsyncError(error);
+    failure = await withKnownDatasets(app, error, pipeline.target);
   }
   if (pipeline.notBuilt !== null) {
     return [{ ...base, newest, error: failure ?? new DomainsyncError('NOT_BUILT', pipeline.notBuilt) }];

@@ -1,0 +1,90 @@
+/** What the service offers beside files: its catalog, the account, free samples, its contract; and its rate limits. */
+import type { Target } from './file.ts';
+
+/** The endpoints, as the rate limits tell them apart (service-spec 8). */
+export type ServiceRoute =
+  | 'datasets'
+  | 'preview'
+  | 'sample'
+  | 'me'
+  | 'orders'
+  | 'downloads'
+  | 'download'
+  | 'download-slice'
+  | 'openapi';
+
+/** What an answer told of the rate limit of its route. Times in milliseconds from now; null: it did not say. */
+export interface RateNews {
+  /** The request was refused for the limit (429). */
+  readonly limited: boolean;
+  /** Requests left until the reset. */
+  readonly remaining: number | null;
+  readonly resetMs: number | null;
+  /** The wait asked for by Retry-After. */
+  readonly retryAfterMs: number | null;
+}
+
+/**
+ * Keeps the requests of one key within the service's limits. One in memory serves one process; one over a store that
+ * processes share keeps them together within the limit of their key.
+ */
+export interface RateLimiter {
+  /**
+   * Waits until a request may be sent, and counts it. Every call is one request, a retry too.
+   * @throws INTERRUPTED, SOURCE_RATE_LIMITED when the wait would be longer than anyone waits
+   */
+  acquire(route: ServiceRoute, signal: AbortSignal): Promise<void>;
+  /** What the answer to a request told. To be called for every answer; harmless when repeated. */
+  told(route: ServiceRoute, news: RateNews): Promise<void>;
+}
+
+/** A JSON object of the service: the fields that it has, whatever they are. */
+export type Entry = Readonly<Record<string, unknown>>;
+
+/** A list of the service, whose shape is not specified. */
+export interface Listing {
+  /** The document as it was sent. */
+  readonly document: unknown;
+  /** The list found in it; null when there is none. */
+  readonly entries: readonly Entry[] | null;
+}
+
+/** One place where the service's OpenAPI document is not as domainsync relies on it. */
+export interface ContractDifference {
+  /** `missing`: domainsync relies on it. `differs`: domainsync can live with it. `more`: the service has it in addition. */
+  readonly severity: 'missing' | 'differs' | 'more';
+  /** `GET /api/v1/me`, or what else it is about. */
+  readonly where: string;
+  readonly what: string;
+}
+
+export interface ContractReport {
+  /** The OpenAPI document as it was sent. */
+  readonly document: unknown;
+  /** The worst first. */
+  readonly differences: readonly ContractDifference[];
+  /** Endpoints that domainsync relies on. */
+  readonly endpoints: number;
+}
+
+/**
+ * The endpoints that answer with JSON or samples. Nothing is changed by any of them. Failures of the network, 5xx and 429
+ * are tried again within a budget.
+ * @throws SOURCE_KEY_REJECTED, SOURCE_NO_ACCESS, SOURCE_NOT_FOUND, SOURCE_RATE_LIMITED, SOURCE_UNAVAILABLE,
+ * SOURCE_UNEXPECTED, INTERRUPTED
+ */
+export interface ServiceApi {
+  /** The catalog. Needs no key. */
+  datasets(signal: AbortSignal): Promise<Listing>;
+  me(signal: AbortSignal): Promise<Entry>;
+  orders(signal: AbortSignal): Promise<Listing>;
+  /** @param limit 1 to 500; undefined: the service's own default */
+  downloads(limit: number | undefined, signal: AbortSignal): Promise<Listing>;
+  /**
+   * The free sample of a dataset, or of one slice of it: the body as it was sent, in a format that is not specified.
+   * @throws USAGE also, when a name cannot stand in a path
+   */
+  sample(target: Target, signal: AbortSignal): Promise<Buffer>;
+  /** Compares the service's OpenAPI document with what domainsync relies on. Needs no key. */
+  contract(signal: AbortSignal): Promise<ContractReport>;
+}
