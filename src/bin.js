@@ -52,6 +52,8 @@ function runWith(node) {
 
 function run() {
   // Node does not run TypeScript inside node_modules, so a package holds compiled files instead of the sources.
+  // Should main ever be left waiting for what never comes, Node would end with 0 and without a word.
+  process.exitCode = 1;
   const path = existsSync(join(here, 'cli.ts')) ? './cli.ts' : '../dist/src/cli.js';
   return import(path)
     .then((cli) => cli.main(process.argv.slice(2)))

@@ -66,7 +66,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   try {
     await program.parseAsync([...argv], { from: 'user' });
   } catch (error) {
-    if (error instanceof CommanderError) exitCode = error.exitCode === 0 ? 0 : 2;
+    if (error instanceof CommanderError) exitCode = tellUsage(error, argv);
     else exitCode = tellFailure(asDomainsyncError(error), program.opts<GlobalOptions>(), (text) => text);
   } finally {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
@@ -243,9 +243,22 @@ async function demo(options: GlobalOptions, signal: AbortSignal): Promise<number
   const openDemo = async (path: string, env: Readonly<Record<string, string>>): Promise<DemoApp> => {
     const opened = open(loadConfig({ path, env, needs: { service: true } }), options, signal);
     const clickhouse = await opened.clickhouse();
-    return { app: opened.app, query: (sql) => clickhouse.query(sql, signal), close: opened.close };
+    return {
+      app: opened.app,
+      forget: () => clickhouse.dropDatabase(signal),
+      query: (sql) => clickhouse.query(sql, signal),
+      close: opened.close,
+    };
   };
   return demoCommand({ open: openDemo, out: process.stdout, signal }, resolve('data/demo'));
+}
+
+/** Commander has told it on stderr already; `--json` promises a document whatever happens. */
+function tellUsage(error: CommanderError, argv: readonly string[]): number {
+  if (error.exitCode === 0) return 0;
+  const usage = new DomainsyncError('USAGE', error.message);
+  if (argv.includes('--json')) printJson(errorDocument(usage, (text) => text));
+  return usage.exitCode;
 }
 
 function tellFailure(error: DomainsyncError, options: GlobalOptions, redact: (text: string) => string): number {

@@ -3,6 +3,7 @@ import type { Destination } from '../../src/types.ts';
 import { Server, type ServerOptions } from './client.ts';
 import { ClickHouseDestination, type ClickHouseDestinationOptions } from './destination.ts';
 import { leaseEmbeddedServer } from './embedded/launch.ts';
+import { identifier } from './names.ts';
 
 /** Where the server is. */
 export interface ClickHouseOptions extends Omit<ServerOptions, 'url'> {
@@ -23,6 +24,8 @@ export interface ClickHouse {
   /** Known by the embedded server only: processes that a person starts may sign in with it. */
   readonly password: string;
   destination(options: Omit<ClickHouseDestinationOptions, 'writerModule'>): Destination;
+  /** Drops the configured database with all that is in it, if it is there. */
+  dropDatabase(signal: AbortSignal): Promise<void>;
   /** Rows of a query, for people to look at. */
   query<Row>(sql: string, signal: AbortSignal): Promise<Row[]>;
   close(): Promise<void>;
@@ -40,6 +43,7 @@ export async function openClickHouse(options: ClickHouseOptions, signal: AbortSi
     address: { url, username, database },
     password,
     destination: (destination) => new ClickHouseDestination(server, { ...destination, writerModule }),
+    dropDatabase: (until) => server.command(`DROP DATABASE IF EXISTS ${identifier(database)} SYNC`, until),
     query: (sql, until) => server.query(sql, until),
     close: async () => {
       await server.close();

@@ -9,7 +9,8 @@ import { startSandbox } from '../sandbox/service.ts';
 import type { App } from './app.ts';
 import { syncCommand } from './sync.ts';
 
-export const DEMO_PIPELINE = 'all-data';
+const DEMO_PIPELINE = 'all-data';
+const DEMO_DATABASE = 'demo';
 const ROWS = 50_000;
 
 /** What the composition root lends to the demo. */
@@ -22,17 +23,20 @@ export interface DemoHost {
 
 export interface DemoApp {
   readonly app: App;
+  /** Drops what an earlier demo left. */
+  forget(): Promise<void>;
   query<Row>(sql: string): Promise<Row[]>;
   close(): Promise<void>;
 }
 
 const TRY =
-  "SELECT tld_suffix, count() AS domains, countIf(mapContains(technologies, 'WordPress')) AS wordpress FROM domains_live GROUP BY tld_suffix ORDER BY domains DESC LIMIT 5";
+  "SELECT tld_suffix, count() AS domains, countIf(mapContains(technologies, 'WordPress')) AS wordpress FROM demo.domains_live GROUP BY tld_suffix ORDER BY domains DESC LIMIT 5";
 
-/** @param folder its own, made anew */
+/** @param folder its own: what an earlier demo left there is made anew */
 export async function demoCommand(host: DemoHost, folder: string): Promise<number> {
   const { out, signal } = host;
-  await rm(folder, { recursive: true, force: true });
+  // The server's own folder stays: it may be at work, for whoever followed the last line of an earlier demo.
+  await rm(join(folder, 'downloads'), { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   const config = join(folder, 'domainsync.yaml');
   await writeFile(config, demoConfig(folder));
@@ -42,6 +46,7 @@ export async function demoCommand(host: DemoHost, folder: string): Promise<numbe
     const env = { DOMAINSYNC_URL: sandbox.url, DOMAINSYNC_API_KEY: sandbox.key };
     const demo = await host.open(config, env);
     try {
+      await demo.forget();
       return await tour(demo, sandbox, host, config);
     } finally {
       await demo.close();
@@ -66,16 +71,16 @@ async function tour(
   );
   const second = await syncCommand(demo.app, [], { force: false });
   if (second !== 0) return second;
-  out.write('\n4. What changed is in domains_changes:\n');
+  out.write('\n4. What changed is in demo.domains_changes:\n');
   const changes = await demo.query<{ op: string; n: string; example: string; columns: string }>(
-    "SELECT op, count() AS n, any(domain) AS example, arrayStringConcat(any(columns), ', ') AS columns FROM domains_changes GROUP BY op ORDER BY op",
+    "SELECT op, count() AS n, any(domain) AS example, arrayStringConcat(any(columns), ', ') AS columns FROM demo.domains_changes GROUP BY op ORDER BY op",
   );
   printTable(
     ['op', 'rows', 'for example', 'columns that differ'],
     changes.map((row) => [row.op, Number(row.n), row.example, row.columns]),
     out,
   );
-  out.write(`\n5. A query to try, on the view domains_live:\n\n${TRY}\n\n`);
+  out.write(`\n5. A query to try, on the view demo.domains_live:\n\n${TRY}\n\n`);
   const rows = await demo.query<{ tld_suffix: string; domains: string; wordpress: string }>(TRY);
   printTable(
     ['tld_suffix', 'domains', 'wordpress'],
@@ -96,6 +101,7 @@ service:
   apiKey: \${DOMAINSYNC_API_KEY:-sandbox_0123456789abcdef}
 clickhouse:
   url: ${JSON.stringify(`embedded:${join(folder, 'clickhouse')}`)}
+  database: ${DEMO_DATABASE}
 dataDir: ${JSON.stringify(join(folder, 'downloads'))}
 pipelines:
   ${DEMO_PIPELINE}:

@@ -25,16 +25,13 @@ export interface SyncReport {
     | { readonly kind: 'failed'; readonly error: DomainsyncError };
 }
 
-/** @returns the exit code: that of the first pipeline that failed. @throws USAGE, NOT_BUILT before anything runs */
+/** @returns the exit code: that of the first pipeline that failed. @throws USAGE before anything runs */
 export async function syncCommand(app: App, names: readonly string[], options: SyncOptions): Promise<number> {
   const pipelines = selectPipelines(app.pipelines, names);
   if (options.fromFile !== undefined && pipelines.length !== 1) {
     throw new DomainsyncError('USAGE', '--from-file loads into one pipeline', {
       hint: 'Name the pipeline to load it into.',
     });
-  }
-  for (const { notBuilt } of pipelines) {
-    if (notBuilt !== null) throw new DomainsyncError('NOT_BUILT', notBuilt);
   }
   const reports: SyncReport[] = [];
   for (const pipeline of pipelines) reports.push(...(await syncPipeline(app, pipeline, options)));
@@ -51,6 +48,7 @@ export async function syncPipeline(app: App, pipeline: PipelineHandle, options: 
   };
   let destinations: readonly Destination[] = [];
   try {
+    if (pipeline.notBuilt !== null) throw new DomainsyncError('NOT_BUILT', pipeline.notBuilt);
     destinations = await pipeline.destinations(app.signal);
   } catch (error) {
     tell({ pipeline: pipeline.name, destination: 'clickhouse', outcome: failureOutcome(error) });

@@ -27,7 +27,7 @@ function expectTour(project: Project, { code, stdout, stderr }: Finished): void 
   expect(more).toEqual([]);
   const changes = [...stdout.matchAll(/^(insert|update|delete) +([\d,]+) /gm)].map(([, op, n]) => [op, number(n)]);
   expect(Object.fromEntries(changes)).toEqual({ insert: inserted, update: updated, delete: deleted });
-  expect(stdout).toContain('FROM domains_live');
+  expect(stdout).toContain('FROM demo.domains_live');
   expect(stdout).toMatch(/^com +[\d,]+ +[\d,]+$/m);
   expect(stdout).toContain(`npx domainsync clickhouse --config ${join(demoIn(project), 'domainsync.yaml')}`);
 }
