@@ -2,6 +2,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Server } from '../../connectors/clickhouse/client.ts';
 import { ClickHouseDestination, type ClickHouseDestinationOptions } from '../../connectors/clickhouse/destination.ts';
 import { leaseEmbeddedServer } from '../../connectors/clickhouse/embedded/launch.ts';
@@ -59,10 +60,9 @@ export async function openLab(): Promise<Lab> {
   const lease = await leaseEmbeddedServer(clickhouse, AbortSignal.timeout(120_000));
   const { url, username, password } = lease;
   const server = new Server({ url, username, password, database: 'lab', settings: {} });
-  await new Server({ url, username, password, database: 'default', settings: {} }).command(
-    'CREATE DATABASE lab',
-    NEVER,
-  );
+  const beside = new Server({ url, username, password, database: 'default', settings: {} });
+  await beside.command('CREATE DATABASE lab', NEVER);
+  await beside.close();
   let files = 0;
   const destination = (pipeline: string, options: Partial<ClickHouseDestinationOptions> = {}): ClickHouseDestination =>
     new ClickHouseDestination(server, {
@@ -103,9 +103,22 @@ export async function openLab(): Promise<Lab> {
     async close() {
       await server.close();
       lease.release();
+      await ended(lease.endpoint.pid);
       await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
     },
   };
+}
+
+/** Ends the server, whose tables nobody needs any more: one that is still ending would write into the folder again. */
+async function ended(pid: number): Promise<void> {
+  for (;;) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      return;
+    }
+    await sleep(10);
+  }
 }
 
 function sourceOf(path: string, { name, date, bytes, etag }: LabFile): Pick<Source, 'newest' | 'open' | 'tidy'> {

@@ -1,0 +1,173 @@
+/** The statements that are built, and the names and states that they carry. What is built is in test/golden/clickhouse. */
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import {
+  createDiffTable,
+  type DifferenceContext,
+  insertChanges,
+  insertDeleteMarks,
+  insertDiff,
+  insertUpdateChanges,
+  insertUpserts,
+  keyRanges,
+  selectRangeStarts,
+} from '../../../connectors/clickhouse/difference.ts';
+import {
+  identifier,
+  literal,
+  parseStagingTable,
+  STAGING_PARTS,
+  stagingPrefix,
+  stagingTable,
+} from '../../../connectors/clickhouse/names.ts';
+import {
+  columnType,
+  createChangesTable,
+  createLiveTable,
+  createLiveView,
+  createRejectsTable,
+  createRunsTable,
+  hashOf,
+} from '../../../connectors/clickhouse/schema.ts';
+import { EMPTY_LIVE_STATE, fileKey, loadKey, parseComment } from '../../../connectors/clickhouse/state.ts';
+import { COLUMNS, selectColumns } from '../../../src/rows/columns.ts';
+import type { LoadRequest } from '../../../src/types.ts';
+
+function golden(name: string): string {
+  return fileURLToPath(new URL(`../../golden/clickhouse/${name}.sql`, import.meta.url));
+}
+
+const CONTEXT: DifferenceContext = {
+  columns: selectColumns(['dns_status', 'dns_checked_at', 'country', 'unparsed']),
+  source: "dns/tld/d'e",
+  fileDate: '2026-01-02',
+  previousDate: '2026-01-01',
+  revision: 3,
+  deleteVersion: 42n,
+};
+
+const TABLES = { live: 'db.live', next: 'db.next', diff: 'db.diff', delta: 'db.delta', changes: 'db.changes' };
+
+test('tables and views', async () => {
+  await expect(createLiveTable('`db`.`dns`', COLUMNS, JSON.stringify(EMPTY_LIVE_STATE))).toMatchFileSnapshot(
+    golden('live-table'),
+  );
+  await expect(createLiveTable('`db`.`few`', selectColumns([]), '')).toMatchFileSnapshot(golden('live-table-of-a-key'));
+  await expect(createLiveView('`db`.`dns_live`', '`db`.`dns`', COLUMNS)).toMatchFileSnapshot(golden('live-view'));
+  await expect(createChangesTable('`db`.`dns_changes`', 'changes')).toMatchFileSnapshot(golden('changes-table'));
+  await expect(createRunsTable('`db`.`domainsync_runs`', 31_536_000)).toMatchFileSnapshot(golden('runs-table'));
+  await expect(createRejectsTable('`db`.`domainsync_rejects`', 2_592_000)).toMatchFileSnapshot(golden('rejects-table'));
+});
+
+test('the difference of two files', async () => {
+  const [first = '', second = ''] = keyRanges(['a.example', "it's.example"]);
+  const statements = {
+    'create-diff': createDiffTable(TABLES.diff),
+    'insert-diff': insertDiff(TABLES, CONTEXT),
+    'select-range-starts': selectRangeStarts(TABLES),
+    'insert-upserts': insertUpserts(TABLES, CONTEXT, first),
+    'insert-delete-marks': insertDeleteMarks(TABLES, CONTEXT),
+    'insert-changes': insertChanges(TABLES, CONTEXT),
+    'insert-update-changes': insertUpdateChanges(TABLES, CONTEXT, second),
+  };
+  for (const [name, sql] of Object.entries(statements)) await expect(sql).toMatchFileSnapshot(golden(name));
+});
+
+test('ranges of keys follow one another without gap or overlap', () => {
+  expect(keyRanges([])).toEqual([]);
+  expect(keyRanges(['a'])).toEqual([`domain >= 'a'`]);
+  expect(keyRanges(['a', 'm\\', "z'"])).toEqual([
+    `domain >= 'a' AND domain < 'm\\\\'`,
+    `domain >= 'm\\\\' AND domain < 'z\\''`,
+    `domain >= 'z\\''`,
+  ]);
+});
+
+test('every column has the type that the contract gives it', () => {
+  const low = 'LowCardinality(String)';
+  const time = "Nullable(DateTime64(3, 'UTC'))";
+  const lists = `Map(${low}, Array(String))`;
+  expect(Object.fromEntries(COLUMNS.map((column) => [column.name, columnType(column)]))).toEqual({
+    domain: 'String',
+    tld_suffix: low,
+    tld: low,
+    domain_type: low,
+    country: low,
+    registrar: low,
+    registration_method: low,
+    registration_status: low,
+    ip_address: 'String',
+    http_status: 'Nullable(UInt16)',
+    pr_value: 'Nullable(Float64)',
+    harmonic_value: 'Nullable(Float64)',
+    dns_status: 'Nullable(Bool)',
+    technologies_checked_at: time,
+    dns_checked_at: time,
+    registration_checked_at: time,
+    created_at: time,
+    expires_at: time,
+    changed_at: time,
+    technologies: `Map(${low}, String)`,
+    dns_records: lists,
+    social_networks: lists,
+    registration_record: 'String',
+    unparsed: `Map(${low}, String)`,
+  });
+});
+
+test('names and literals are quoted so that nothing in them ends them', () => {
+  expect(identifier('dns')).toBe('`dns`');
+  expect(identifier('a`b\\')).toBe('`a\\`b\\\\`');
+  expect(literal("it's \\ and \n")).toBe("'it\\'s \\\\ and \n'");
+  expect(hashOf([])).toBe('toUInt64(0)');
+  expect(hashOf(['a', 'b`c'])).toBe('sipHash64(tuple(`a`, `b\\`c`))');
+});
+
+test('a staging table is told by its name, and belongs to one pipeline only', () => {
+  for (const part of STAGING_PARTS) {
+    expect(parseStagingTable('dns', stagingTable('dns', 12, part))).toEqual({ epoch: 12, part });
+  }
+  expect(stagingPrefix('dns-de')).toBe('domainsync_staging_dns-de_');
+  const others = ['dns', 'dns_live', 'domainsync_staging_dns_1', 'domainsync_staging_dns_1_other', 'domainsync_runs'];
+  for (const name of [...others, 'domainsync_staging_dns_x_rows', 'domainsync_staging_dns_1_rows_2', '']) {
+    expect(parseStagingTable('dns', name), name).toBeNull();
+  }
+  expect(parseStagingTable('dns', stagingTable('dns-de', 1, 'rows'))).toBeNull();
+  expect(parseStagingTable('dns-1', stagingTable('dns', 1, 'rows'))).toBeNull();
+});
+
+test('a comment is ours when it says so', () => {
+  expect(parseComment(JSON.stringify(EMPTY_LIVE_STATE))).toEqual(EMPTY_LIVE_STATE);
+  for (const foreign of [
+    '',
+    'text',
+    'null',
+    '1',
+    '[]',
+    '{}',
+    '{"domainsync":2}',
+    '{"domainsync":"1"}',
+    '{"domainsync":1',
+  ]) {
+    expect(parseComment(foreign), foreign).toBeNull();
+  }
+});
+
+test('whatever makes a load another one gives it another key', () => {
+  const file = { name: 'f', date: '2026-01-01', size: 5, etag: '"a"', lastModified: 'then' };
+  const request: LoadRequest = { pipeline: 'p', target: { dataset: 'dns' }, file, force: false, blockBytes: 1 };
+  const where = [{ column: 'country', values: ['de'] }];
+  const keys = [
+    loadKey(request, ['domain'], where),
+    loadKey({ ...request, target: { dataset: 'dns', slice: { scope: 'tld', key: 'de' } } }, ['domain'], where),
+    ...[{ name: 'g' }, { date: '2026-01-02' }, { size: 6 }, { size: null }, { etag: '"b"' }, { etag: null }].map(
+      (other) => loadKey({ ...request, file: { ...file, ...other } }, ['domain'], where),
+    ),
+    loadKey({ ...request, blockBytes: 2 }, ['domain'], where),
+    loadKey(request, ['domain', 'tld'], where),
+    loadKey(request, ['domain'], []),
+  ];
+  expect(new Set(keys).size).toBe(keys.length);
+  expect(loadKey({ ...request }, ['domain'], [...where])).toBe(keys[0]);
+  expect(fileKey(file)).not.toBe(fileKey({ ...file, etag: '"b"' }));
+});

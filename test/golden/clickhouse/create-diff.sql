@@ -1,0 +1,1 @@
+CREATE TABLE db.diff (domain String, op UInt8) ENGINE = MergeTree ORDER BY domain
