@@ -20,7 +20,7 @@ import type { Server } from './client.ts';
 import { countRejects, lastRun, listRejects, recordEnded, recordLoaded } from './history.ts';
 import { ClickHouseLoad, type LoadContext } from './load.ts';
 import { identifier, REJECTS_TABLE, RUNS_TABLE } from './names.ts';
-import type { RowBinaryOptions } from './rowbinary.ts';
+import { MAX_REVISION, type RowBinaryOptions } from './rowbinary.ts';
 import { createChangesTable, createLiveTable, createLiveView, createRejectsTable, createRunsTable } from './schema.ts';
 import { createStaging, dropSet, letGoOnFailure, listSets, runElsewhere, type Staging, takeOver } from './staging.ts';
 import { EMPTY_LIVE_STATE, type LiveState, loadKey, parseComment, type WorkState } from './state.ts';
@@ -140,6 +140,11 @@ export class ClickHouseDestination implements Destination {
   async #begin(request: LoadRequest, key: string, above: number, signal: AbortSignal): Promise<Load> {
     const { file, force } = request;
     const held = (await this.#liveState(signal))?.sources[this.#source];
+    const revision = held?.date === file.date ? held.revision + 1 : 0;
+    if (revision > MAX_REVISION) {
+      const what = `the files of ${file.date} have been loaded ${revision} times: more revisions of one date cannot be told apart`;
+      throw new DomainsyncError('DESTINATION_REFUSED', what, { hint: 'Wait for the file of another date.' });
+    }
     const state: Omit<WorkState, 'owner'> = {
       domainsync: 1,
       phase: 'loading',
@@ -148,7 +153,7 @@ export class ClickHouseDestination implements Destination {
       startedAt: new Date().toISOString(),
       source: this.#source,
       file,
-      revision: held?.date === file.date ? held.revision + 1 : 0,
+      revision,
       previousDate: held?.date ?? null,
       result: null,
     };

@@ -25,7 +25,7 @@ const LINE_BITS = 37n;
 const ROW_BIT = 1n << LINE_BITS;
 const REVISION_SHIFT = 38n;
 const DAYS_SHIFT = 48n;
-const MAX_REVISION = 1023;
+export const MAX_REVISION = 1023;
 const MAX_LINE = 2 ** 37 - 1;
 /** ClickHouse's Date has 16 bits too. */
 const MAX_DAYS = 65_535;

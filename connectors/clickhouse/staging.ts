@@ -4,7 +4,7 @@
  * A load's tables carry its epoch in their names. CREATE TABLE and RENAME are compare-and-swap: of any number of
  * processes one succeeds (architecture 3). Taking a load over renames its tables to the next epoch, so that the next
  * statement of the run that owned it fails with UNKNOWN_TABLE and changes nothing. Epochs are never used again: the next
- * one is above all that staging tables, domainsync_runs and the live table's comment know of.
+ * one is above all that staging tables and domainsync_runs know of.
  */
 import { randomUUID } from 'node:crypto';
 import { DomainsyncError } from '../../src/errors.ts';
@@ -14,7 +14,7 @@ import { SERVER_CODES, serverCode } from './errors.ts';
 import { literal, parseStagingTable, RUNS_TABLE, type StagingPart, stagingPrefix, stagingTable } from './names.ts';
 import { parseComment, type WorkState } from './state.ts';
 
-/** A heartbeat every so often, ms; an owner on another machine counts as gone after as long without one. */
+/** A heartbeat every so often, ms; an owner counts as gone after as long without one, also one that is only stopped. */
 const HEARTBEAT_MS = 10_000;
 const HEARTBEAT_LOST_SECONDS = 60;
 
@@ -252,14 +252,26 @@ async function ownerAtWork(server: Server, pipeline: string, set: StagingSet, si
   if (owner === null) return false;
   if (activeHere.has(owner.nonce)) return true;
   const alive = isAlive(owner.process);
-  if (alive !== 'unknown') return alive === 'alive' && owner.process.pid !== process.pid;
-  if (!set.parts.includes('lease')) return false;
+  if (alive === 'dead' || (alive === 'alive' && owner.process.pid === process.pid)) return false;
+  const heartbeat = await lastHeartbeat(server, pipeline, set, signal);
+  // Before the first beat, and after a restart of the server, only the process itself can tell.
+  return heartbeat === null ? alive === 'alive' : heartbeat < HEARTBEAT_LOST_SECONDS;
+}
+
+/** Seconds since the owner's last heartbeat, by the server's clock; null when there is none. */
+async function lastHeartbeat(
+  server: Server,
+  pipeline: string,
+  set: StagingSet,
+  signal: AbortSignal,
+): Promise<number | null> {
+  if (!set.parts.includes('lease')) return null;
   const lease = server.table(stagingTable(pipeline, set.epoch, 'lease'));
-  const [row] = await server.query<{ fresh: number }>(
-    `SELECT count() > 0 AND max(at) > now64() - toIntervalSecond(${HEARTBEAT_LOST_SECONDS}) AS fresh FROM ${lease}`,
+  const [row] = await server.query<{ beats: string; seconds: number }>(
+    `SELECT count() AS beats, dateDiff('second', max(at), now64()) AS seconds FROM ${lease}`,
     signal,
   );
-  return Number(row?.fresh) === 1;
+  return row === undefined || row.beats === '0' ? null : Number(row.seconds);
 }
 
 /** The highest epoch that the pipeline has ever had, 0 before the first. */

@@ -24,7 +24,7 @@ export interface RangeAnswer {
 export type Verdict =
   /** The body goes on where we are. */
   | { readonly kind: 'continue'; readonly file: RemoteFile }
-  /** What we have is void. `body`: the answer's body is the file from its start; else another request is needed. */
+  /** The body does not go on where we are. `body`: it is the file from its start; else another request is needed. */
   | { readonly kind: 'restart'; readonly file: RemoteFile; readonly body: boolean; readonly reason: string }
   /** We have all of it. */
   | { readonly kind: 'done'; readonly file: RemoteFile }
@@ -68,7 +68,8 @@ export function merged(known: RemoteFile, heard: RemoteFile): RemoteFile {
   return {
     ...known,
     size: heard.size ?? known.size,
-    etag: heard.etag ?? known.etag,
+    // A weak tag, sent beside what proved the file the same, must not make the strong one forgotten.
+    etag: strongValidator(heard) ?? strongValidator(known) ?? heard.etag ?? known.etag,
     lastModified: heard.lastModified ?? known.lastModified,
   };
 }
