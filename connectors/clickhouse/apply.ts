@@ -56,7 +56,7 @@ export async function exchangeFirst(
   signal: AbortSignal,
 ): Promise<void> {
   const next = staging.table('next');
-  await statement(staging, `ALTER TABLE ${next} MODIFY COMMENT ${literal(JSON.stringify(state))}`, signal);
+  await repeatable(staging, `ALTER TABLE ${next} MODIFY COMMENT ${literal(JSON.stringify(state))}`, signal);
   await statement(staging, `EXCHANGE TABLES ${next} AND ${tables.live}`, signal);
 }
 
@@ -119,11 +119,16 @@ export async function attachDelta(
   );
   if (Number(row?.n) === 0) return;
   const partition = `(${literal(work.file.date)}, ${work.revision}, ${literal(work.source)})`;
-  await statement(
+  await repeatable(
     staging,
     `ALTER TABLE ${tables.changes} REPLACE PARTITION ${partition} FROM ${staging.table('changes')}`,
     signal,
   );
+}
+
+/** For what may be done twice. */
+async function repeatable(staging: Staging, sql: string, signal: AbortSignal): Promise<void> {
+  await staging.owned(() => staging.server.repeatable(sql, signal), signal);
 }
 
 async function statement(staging: Staging, sql: string, signal: AbortSignal): Promise<void> {
@@ -138,7 +143,7 @@ async function remade(
   signal: AbortSignal,
 ): Promise<string> {
   const table = staging.table(part);
-  await staging.server.command(`DROP TABLE IF EXISTS ${table} SYNC`, signal);
+  await staging.server.repeatable(`DROP TABLE IF EXISTS ${table} SYNC`, signal);
   if (definition !== null) await statement(staging, `CREATE TABLE ${table} ${definition}`, signal);
   return table;
 }
@@ -152,7 +157,7 @@ async function mergeToOnePart(staging: Staging, part: StagingPart, signal: Abort
       { database: staging.server.database, table: staging.name(part) },
     );
     if (Number(row?.n) <= 1) return;
-    await statement(staging, `OPTIMIZE TABLE ${staging.table(part)} FINAL`, signal);
+    await repeatable(staging, `OPTIMIZE TABLE ${staging.table(part)} FINAL`, signal);
   }
   throw new DomainsyncError(
     'DESTINATION_REFUSED',

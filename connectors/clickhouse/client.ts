@@ -64,8 +64,9 @@ export class Server {
       application: 'domainsync',
       request_timeout: STATEMENT_TIMEOUT_MS,
       max_open_connections: CONNECTIONS,
-      // Below the shortest keep-alive time of a server (3 s on older ones and in the cloud).
-      keep_alive: { enabled: true, idle_socket_ttl: 2_000 },
+      // Below the shortest keep-alive time of a server (3 s on older ones and in the cloud). A timer alone is late where
+      // the event loop is busy.
+      keep_alive: { enabled: true, idle_socket_ttl: 2_000, eagerly_destroy_stale_sockets: true },
       // Its warnings are for programmers; what goes wrong reaches us as errors.
       log: { level: ClickHouseLogLevel.OFF },
       max_response_headers_size: PROGRESS_HEADERS_BYTES,
@@ -101,6 +102,11 @@ export class Server {
       () => this.#client.command({ query: sql, abort_signal: signal, clickhouse_settings: settings }),
       signal,
     );
+  }
+
+  /** As `command`, for a statement that does no harm when it is done twice: retried. */
+  async repeatable(sql: string, signal: AbortSignal): Promise<void> {
+    await withRetry(() => this.command(sql, signal), { signal });
   }
 
   /**

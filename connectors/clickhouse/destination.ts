@@ -22,7 +22,8 @@ import { ClickHouseLoad, type LoadContext } from './load.ts';
 import { identifier, REJECTS_TABLE, RUNS_TABLE } from './names.ts';
 import { MAX_REVISION, type RowBinaryOptions } from './rowbinary.ts';
 import { createChangesTable, createLiveTable, createLiveView, createRejectsTable, createRunsTable } from './schema.ts';
-import { createStaging, dropSet, letGoOnFailure, listSets, runElsewhere, type Staging, takeOver } from './staging.ts';
+import { createStaging, letGoOnFailure, runElsewhere, type Staging, takeOver } from './staging.ts';
+import { dropSet, listSets } from './staging-sets.ts';
 import { EMPTY_LIVE_STATE, type LiveState, loadKey, parseComment, type WorkState } from './state.ts';
 import { landedBlocks } from './verify.ts';
 
@@ -218,13 +219,13 @@ export class ClickHouseDestination implements Destination {
     const server = this.#server;
     await this.#ensureDatabase(signal);
     await this.#refuseForeign(signal);
-    await server.command(createRunsTable(server.table(RUNS_TABLE), history.runs), signal);
-    await server.command(createRejectsTable(server.table(REJECTS_TABLE), history.rejects), signal);
-    await server.command(createLiveTable(this.#tables.live, columns, JSON.stringify(EMPTY_LIVE_STATE)), signal);
+    await server.repeatable(createRunsTable(server.table(RUNS_TABLE), history.runs), signal);
+    await server.repeatable(createRejectsTable(server.table(REJECTS_TABLE), history.rejects), signal);
+    await server.repeatable(createLiveTable(this.#tables.live, columns, JSON.stringify(EMPTY_LIVE_STATE)), signal);
     await this.#liveState(signal);
-    await server.command(createLiveView(server.table(`${table}_live`), this.#tables.live, columns), signal);
+    await server.repeatable(createLiveView(server.table(`${table}_live`), this.#tables.live, columns), signal);
     if (this.#tables.changes !== null) {
-      await server.command(createChangesTable(this.#tables.changes, CHANGES_COMMENT), signal);
+      await server.repeatable(createChangesTable(this.#tables.changes, CHANGES_COMMENT), signal);
     }
   }
 
@@ -233,7 +234,8 @@ export class ClickHouseDestination implements Destination {
     const found = await this.#server.query('SELECT 1 FROM system.databases WHERE name = {database:String}', signal, {
       database,
     });
-    if (found.length === 0) await this.#server.command(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`, signal);
+    if (found.length === 0)
+      await this.#server.repeatable(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`, signal);
   }
 
   /** What the live table's comment says; null when there is no table. @throws DESTINATION_FOREIGN_TABLE */

@@ -108,7 +108,7 @@ FORMAT JSONEachRow`,
     const state = withSource(await liveState(signal), this.#work.source, held);
     // The comment of the live table is not fenced by a staging table's name: saving first is what shows us still owner.
     await this.#staging.save(this.#work, signal);
-    await this.#staging.server.command(
+    await this.#staging.server.repeatable(
       `ALTER TABLE ${tables.live} MODIFY COMMENT ${literal(JSON.stringify(state))}`,
       signal,
     );

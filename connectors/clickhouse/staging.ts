@@ -11,8 +11,9 @@ import { DomainsyncError } from '../../src/errors.ts';
 import { isAlive, type ProcessIdentity, processIdentity } from '../../src/process-identity.ts';
 import type { Server } from './client.ts';
 import { SERVER_CODES, serverCode } from './errors.ts';
-import { literal, parseStagingTable, RUNS_TABLE, type StagingPart, stagingPrefix, stagingTable } from './names.ts';
-import { parseComment, type WorkState } from './state.ts';
+import { literal, type StagingPart, stagingTable } from './names.ts';
+import { dropSet, highestEpoch, listSets, recordedEpoch, type StagingSet } from './staging-sets.ts';
+import type { WorkState } from './state.ts';
 
 /** A heartbeat every so often, ms; an owner counts as gone after as long without one, also one that is only stopped. */
 const HEARTBEAT_MS = 10_000;
@@ -24,33 +25,6 @@ const activeHere = new Set<string>();
 interface Owner {
   readonly process: ProcessIdentity;
   readonly nonce: string;
-}
-
-/** The tables of one epoch that exist. */
-export interface StagingSet {
-  readonly epoch: number;
-  readonly parts: readonly StagingPart[];
-  /** null when its `rows` table is gone: of no use any more. */
-  readonly work: WorkState | null;
-}
-
-/** All staging sets of a pipeline, the highest epoch first. */
-export async function listSets(server: Server, pipeline: string, signal: AbortSignal): Promise<StagingSet[]> {
-  const tables = await server.query<{ name: string; comment: string }>(
-    `SELECT name, comment FROM system.tables WHERE database = {database:String} AND startsWith(name, {prefix:String})`,
-    signal,
-    { database: server.database, prefix: stagingPrefix(pipeline) },
-  );
-  const sets = new Map<number, { epoch: number; parts: StagingPart[]; work: WorkState | null }>();
-  for (const { name, comment } of tables) {
-    const parsed = parseStagingTable(pipeline, name);
-    if (parsed === null) continue;
-    const set = sets.get(parsed.epoch) ?? { epoch: parsed.epoch, parts: [], work: null };
-    sets.set(parsed.epoch, set);
-    set.parts.push(parsed.part);
-    if (parsed.part === 'rows') set.work = parseComment<WorkState>(comment);
-  }
-  return [...sets.values()].sort((a, b) => b.epoch - a.epoch);
 }
 
 /** The staging tables that this process owns, until another takes them over. */
@@ -84,7 +58,7 @@ export class Staging {
     const owner = activeHere.has(this.#owner.nonce) ? this.#owner : null;
     const comment = JSON.stringify({ ...state, owner } satisfies WorkState);
     await this.owned(
-      () => this.server.command(`ALTER TABLE ${this.table('rows')} MODIFY COMMENT ${literal(comment)}`, signal),
+      () => this.server.repeatable(`ALTER TABLE ${this.table('rows')} MODIFY COMMENT ${literal(comment)}`, signal),
       signal,
     );
   }
@@ -92,7 +66,7 @@ export class Staging {
   /** Starts the heartbeats that processes on other machines go by. */
   async startHeartbeat(signal: AbortSignal): Promise<void> {
     const beat = `INSERT INTO ${this.table('lease')} SELECT now64()`;
-    await this.server.command(
+    await this.server.repeatable(
       `CREATE TABLE IF NOT EXISTS ${this.table('lease')} (at DateTime64(3)) ENGINE = Memory SETTINGS max_rows_to_keep = 10, min_rows_to_keep = 1`,
       signal,
     );
@@ -141,13 +115,6 @@ export async function letGoOnFailure<T>(staging: Staging, body: () => Promise<T>
   }
 }
 
-/** Drops the tables of one epoch, `rows` last. */
-export async function dropSet(server: Server, pipeline: string, set: StagingSet, signal: AbortSignal): Promise<void> {
-  for (const part of set.parts.toSorted((a, b) => Number(a === 'rows') - Number(b === 'rows'))) {
-    await server.command(`DROP TABLE IF EXISTS ${server.table(stagingTable(pipeline, set.epoch, part))} SYNC`, signal);
-  }
-}
-
 /** The owner to write into a new load's state, with its nonce. */
 export async function newOwner(): Promise<Owner> {
   return { process: await processIdentity(), nonce: randomUUID() };
@@ -182,9 +149,13 @@ export async function createStaging(
   }
   const staging = new Staging(server, pipeline, epoch, owner);
   return letGoOnFailure(staging, async () => {
-    // Two that read different epochs both got a table: the lower one yields.
-    if ((await listSets(server, pipeline, signal)).some((set) => set.epoch > epoch)) {
-      await staging.drop(signal);
+    // Two that read different epochs both get a table. The later one sees the other's, unless that is of an epoch whose
+    // load has ended since: then it is the other that was too slow, and finds its own epoch on record.
+    const recorded = await recordedEpoch(server, pipeline, signal);
+    const sets = await listSets(server, pipeline, signal);
+    const earlier = sets.some((set) => set.work !== null && set.epoch > recorded && set.epoch < epoch);
+    if (epoch <= recorded || earlier) {
+      await dropSet(server, pipeline, { epoch, parts: ['rows'] }, signal);
       throw runElsewhere(pipeline);
     }
     await createBlocksTable(staging, signal);
@@ -197,7 +168,7 @@ export async function createStaging(
 const DEDUPLICATION = 'SETTINGS non_replicated_deduplication_window = 1000000';
 
 async function createBlocksTable(staging: Staging, signal: AbortSignal): Promise<void> {
-  await staging.server.command(
+  await staging.server.repeatable(
     `CREATE TABLE IF NOT EXISTS ${staging.table('blocks')} (
   block UInt32, first_line UInt64, lines UInt64, blank UInt64, rejected UInt64, filtered UInt64, rows UInt64,
   line_offset_sum UInt64, source_columns Array(String),
@@ -272,17 +243,6 @@ async function lastHeartbeat(
     signal,
   );
   return row === undefined || row.beats === '0' ? null : Number(row.seconds);
-}
-
-/** The highest epoch that the pipeline has ever had, 0 before the first. */
-export async function highestEpoch(server: Server, pipeline: string, signal: AbortSignal): Promise<number> {
-  const [set] = await listSets(server, pipeline, signal);
-  const [recorded] = await server.query<{ epoch: string }>(
-    `SELECT max(_epoch) AS epoch FROM ${server.table(RUNS_TABLE)} WHERE pipeline = {pipeline:String}`,
-    signal,
-    { pipeline },
-  );
-  return Math.max(set?.epoch ?? 0, Number(recorded?.epoch ?? 0));
 }
 
 /** The error of a run that finds its pipeline taken. */
