@@ -10,13 +10,7 @@ const MISSING: readonly Missing[] = [
   { what: 'to.kafka: publishing to Kafka', used: ({ to }) => to.kafka !== undefined },
   { what: 'to.clickhouse.mode: replace', used: ({ to }) => to.clickhouse?.mode === 'replace' },
   { what: 'to.clickhouse.mode: append', used: ({ to }) => to.clickhouse?.mode === 'append' },
-  {
-    what: 'to.clickhouse.deletes: false',
-    used: ({ to }) => to.clickhouse?.mode === 'sync' && !to.clickhouse.deletes,
-  },
   { what: 'to.clickhouse.table: several pipelines sharing one table', used: sharesTable },
-  { what: 'where: loading some rows only', used: ({ where }) => where.length > 0 },
-  { what: 'columns: loading some columns only', used: ({ columns }) => columns !== undefined },
 ];
 
 /** Why this version cannot run the pipeline, in words for the user (the message of NOT_BUILT); null: it can. */

@@ -33,6 +33,8 @@ export interface LiveTables {
   /** null: no change feed is kept. */
   readonly changes: string | null;
   readonly columns: readonly Column[];
+  /** Rows that are gone from the file are deleted. */
+  readonly deletes: boolean;
 }
 
 type Counts = Pick<LoadResult, 'inserted' | 'updated' | 'deleted' | 'unchanged'>;
@@ -77,6 +79,7 @@ export async function buildDelta(
   };
   const context: DifferenceContext = {
     columns: tables.columns,
+    deletes: tables.deletes,
     source: work.source,
     fileDate: work.file.date,
     previousDate: work.previousDate ?? work.file.date,

@@ -19,12 +19,12 @@ import type { LiveTables } from './apply.ts';
 import type { Server } from './client.ts';
 import { countRejects, lastRun, listRejects, recordEnded, recordLoaded } from './history.ts';
 import { ClickHouseLoad, type LoadContext } from './load.ts';
-import { identifier, REJECTS_TABLE, RUNS_TABLE } from './names.ts';
+import { REJECTS_TABLE, RUNS_TABLE } from './names.ts';
+import { prepareTables, readLiveState } from './prepare.ts';
 import { MAX_REVISION, type RowBinaryOptions } from './rowbinary.ts';
-import { createChangesTable, createLiveTable, createLiveView, createRejectsTable, createRunsTable } from './schema.ts';
 import { createStaging, letGoOnFailure, runElsewhere, type Staging, takeOver } from './staging.ts';
 import { dropSet, listSets } from './staging-sets.ts';
-import { EMPTY_LIVE_STATE, type LiveState, loadKey, parseComment, type WorkState } from './state.ts';
+import { emptyLiveState, type LiveState, loadKey, type WorkState } from './state.ts';
 import { landedBlocks } from './verify.ts';
 
 /** What a pipeline's configuration says of this destination. */
@@ -32,6 +32,8 @@ export interface ClickHouseDestinationOptions {
   readonly pipeline: string;
   readonly target: Target;
   readonly table: string;
+  /** Rows that are gone from the file are deleted. */
+  readonly deletes: boolean;
   /** Keep `<table>_changes`. */
   readonly changes: boolean;
   readonly columns: readonly Column[];
@@ -43,9 +45,6 @@ export interface ClickHouseDestinationOptions {
   /** URL of the module with RowBinary's row writer, for the encoding threads. */
   readonly writerModule: string;
 }
-
-/** Tells the change feed from a table of the user's. */
-const CHANGES_COMMENT = 'domainsync: change feed';
 
 export class ClickHouseDestination implements Destination {
   readonly name = 'clickhouse';
@@ -62,6 +61,7 @@ export class ClickHouseDestination implements Destination {
       live: server.table(options.table),
       changes: options.changes ? server.table(`${options.table}_changes`) : null,
       columns: options.columns,
+      deletes: options.deletes,
     };
   }
 
@@ -209,62 +209,16 @@ export class ClickHouseDestination implements Destination {
       maxRejected,
       minRows,
       force,
-      liveState: async (signal) => (await this.#liveState(signal)) ?? EMPTY_LIVE_STATE,
+      liveState: async (signal) => (await this.#liveState(signal)) ?? emptyLiveState(columns),
     };
   }
 
-  /** Makes what is missing: database, tables, views. @throws DESTINATION_FOREIGN_TABLE */
-  async #prepare(signal: AbortSignal): Promise<void> {
-    const { table, columns, history } = this.#options;
-    const server = this.#server;
-    await this.#ensureDatabase(signal);
-    await this.#refuseForeign(signal);
-    await server.repeatable(createRunsTable(server.table(RUNS_TABLE), history.runs), signal);
-    await server.repeatable(createRejectsTable(server.table(REJECTS_TABLE), history.rejects), signal);
-    await server.repeatable(createLiveTable(this.#tables.live, columns, JSON.stringify(EMPTY_LIVE_STATE)), signal);
-    await this.#liveState(signal);
-    await server.repeatable(createLiveView(server.table(`${table}_live`), this.#tables.live, columns), signal);
-    if (this.#tables.changes !== null) {
-      await server.repeatable(createChangesTable(this.#tables.changes, CHANGES_COMMENT), signal);
-    }
+  #liveState(signal: AbortSignal): Promise<LiveState | null> {
+    return readLiveState(this.#server, this.#options.table, signal);
   }
 
-  async #ensureDatabase(signal: AbortSignal): Promise<void> {
-    const { database } = this.#server;
-    const found = await this.#server.query('SELECT 1 FROM system.databases WHERE name = {database:String}', signal, {
-      database,
-    });
-    if (found.length === 0)
-      await this.#server.repeatable(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`, signal);
-  }
-
-  /** What the live table's comment says; null when there is no table. @throws DESTINATION_FOREIGN_TABLE */
-  async #liveState(signal: AbortSignal): Promise<LiveState | null> {
-    const { database } = this.#server;
-    const { table } = this.#options;
-    const [row] = await this.#server.query<{ comment: string }>(
-      'SELECT comment FROM system.tables WHERE database = {database:String} AND name = {table:String}',
-      signal,
-      { database, table },
-    );
-    if (row === undefined) return null;
-    const state = parseComment<LiveState>(row.comment);
-    if (state === null || typeof state.sources !== 'object') throw foreign(`${database}.${table}`);
-    return state;
-  }
-
-  /** What has the name of the view or the change feed, but is none. @throws DESTINATION_FOREIGN_TABLE */
-  async #refuseForeign(signal: AbortSignal): Promise<void> {
-    const { database } = this.#server;
-    const { table, changes } = this.#options;
-    const feed = changes ? `${table}_changes` : '';
-    const [found] = await this.#server.query<{ name: string }>(
-      `SELECT name FROM system.tables WHERE database = {database:String}
-AND (name = {view:String} AND engine != 'View' OR name = {feed:String} AND comment != {comment:String})`,
-      signal,
-      { database, view: `${table}_live`, feed, comment: CHANGES_COMMENT },
-    );
-    if (found !== undefined) throw foreign(`${database}.${found.name}`);
+  #prepare(signal: AbortSignal): Promise<void> {
+    return prepareTables(this.#server, this.#options, this.#tables, signal);
   }
 
   async #exists(table: string, signal: AbortSignal): Promise<boolean> {
@@ -275,11 +229,4 @@ AND (name = {view:String} AND engine != 'View' OR name = {feed:String} AND comme
     );
     return rows.length > 0;
   }
-}
-
-function foreign(table: string): DomainsyncError {
-  return new DomainsyncError(
-    'DESTINATION_FOREIGN_TABLE',
-    `the table ${table} exists and was not made by domainsync (its comment says otherwise)`,
-  );
 }

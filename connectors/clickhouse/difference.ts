@@ -26,6 +26,8 @@ export interface DifferenceTables {
 
 export interface DifferenceContext {
   readonly columns: readonly Column[];
+  /** False: rows that are gone from the file stay, and are no difference. */
+  readonly deletes: boolean;
   readonly source: string;
   readonly fileDate: string;
   readonly previousDate: string;
@@ -47,7 +49,7 @@ export function insertDiff(tables: DifferenceTables, context: DifferenceContext)
 SELECT if(n.domain = '', l.domain, n.domain),
   multiIf(l.domain = '', ${DIFFERENCE.insert}, n.domain = '', ${DIFFERENCE.delete}, n.hash != l.hash, ${DIFFERENCE.update}, ${DIFFERENCE.touched})
 FROM ${side(tables.next, '')} AS n
-FULL OUTER JOIN ${side(tables.live, ` WHERE _source = ${literal(context.source)}`)} AS l ON n.domain = l.domain
+${context.deletes ? 'FULL OUTER' : 'LEFT'} JOIN ${side(tables.live, ` WHERE _source = ${literal(context.source)}`)} AS l ON n.domain = l.domain
 WHERE l.domain = '' OR n.domain = '' OR n.hash != l.hash OR n.touch != l.touch
 ${DIFFERENCE_SETTINGS}`;
 }

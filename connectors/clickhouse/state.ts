@@ -28,6 +28,8 @@ export interface RunRecord {
 export interface LiveState {
   readonly domainsync: 1;
   readonly codec: number;
+  /** Names of the columns that it was made with: a column more is the user's. */
+  readonly columns: readonly string[];
   readonly sources: Readonly<Record<string, HeldSource>>;
 }
 
@@ -53,7 +55,10 @@ export interface WorkState {
   readonly result: LoadResult | null;
 }
 
-export const EMPTY_LIVE_STATE: LiveState = { domainsync: 1, codec: CODEC_VERSION, sources: {} };
+/** Of a table that holds nothing yet. */
+export function emptyLiveState(columns: readonly { readonly name: string }[]): LiveState {
+  return { domainsync: 1, codec: CODEC_VERSION, columns: columns.map((column) => column.name), sources: {} };
+}
 
 /** The state in a comment; null when the table is none of ours. */
 export function parseComment<State extends LiveState | WorkState>(comment: string): State | null {

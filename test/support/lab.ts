@@ -70,6 +70,7 @@ export async function openLab(): Promise<Lab> {
       target: { dataset: 'all-data' },
       table: pipeline,
       changes: true,
+      deletes: true,
       columns: COLUMNS,
       where: [],
       maxRejected: 1,

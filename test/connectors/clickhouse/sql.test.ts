@@ -29,7 +29,7 @@ import {
   createRunsTable,
   hashOf,
 } from '../../../connectors/clickhouse/schema.ts';
-import { EMPTY_LIVE_STATE, fileKey, loadKey, parseComment } from '../../../connectors/clickhouse/state.ts';
+import { emptyLiveState, fileKey, loadKey, parseComment } from '../../../connectors/clickhouse/state.ts';
 import { COLUMNS, selectColumns } from '../../../src/rows/columns.ts';
 import type { LoadRequest } from '../../../src/types.ts';
 
@@ -39,6 +39,7 @@ function golden(name: string): string {
 
 const CONTEXT: DifferenceContext = {
   columns: selectColumns(['dns_status', 'dns_checked_at', 'country', 'unparsed']),
+  deletes: true,
   source: "dns/tld/d'e",
   fileDate: '2026-01-02',
   previousDate: '2026-01-01',
@@ -49,7 +50,7 @@ const CONTEXT: DifferenceContext = {
 const TABLES = { live: 'db.live', next: 'db.next', diff: 'db.diff', delta: 'db.delta', changes: 'db.changes' };
 
 test('tables and views', async () => {
-  await expect(createLiveTable('`db`.`dns`', COLUMNS, JSON.stringify(EMPTY_LIVE_STATE))).toMatchFileSnapshot(
+  await expect(createLiveTable('`db`.`dns`', COLUMNS, JSON.stringify(emptyLiveState(COLUMNS)))).toMatchFileSnapshot(
     golden('live-table'),
   );
   await expect(createLiveTable('`db`.`few`', selectColumns([]), '')).toMatchFileSnapshot(golden('live-table-of-a-key'));
@@ -137,7 +138,7 @@ test('a staging table is told by its name, and belongs to one pipeline only', ()
 });
 
 test('a comment is ours when it says so', () => {
-  expect(parseComment(JSON.stringify(EMPTY_LIVE_STATE))).toEqual(EMPTY_LIVE_STATE);
+  expect(parseComment(JSON.stringify(emptyLiveState(COLUMNS)))).toEqual(emptyLiveState(COLUMNS));
   for (const foreign of [
     '',
     'text',
