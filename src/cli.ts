@@ -198,9 +198,9 @@ function handle(pipeline: Pipeline, config: Config, clickhouse: () => Promise<Cl
     notBuilt: notBuilt(pipeline, config),
     destinations: async () => {
       if (to.clickhouse === undefined) return [];
-      const { table, changes } = to.clickhouse;
+      const { table, changes, deletes } = to.clickhouse;
       const history = { runs: seconds(config.history.runs), rejects: seconds(config.history.rejects) };
-      const options = { pipeline: name, target, table, changes, where, maxRejected, minRows, history };
+      const options = { pipeline: name, target, table, changes, deletes, where, maxRejected, minRows, history };
       return [(await clickhouse()).destination({ ...options, columns: selectColumns(columns) })];
     },
   };

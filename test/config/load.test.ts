@@ -319,9 +319,9 @@ pipelines:
   f: { dataset: dns, to: { clickhouse: { table: w, mode: append } } }
 `);
   expect(config.pipelines.map((pipeline) => notBuilt(pipeline, config))).toEqual([
-    "pipeline 'a' is valid, but this version cannot run yet: to.clickhouse.mode: replace; where: loading some rows only; columns: loading some columns only",
+    "pipeline 'a' is valid, but this version cannot run yet: to.clickhouse.mode: replace",
     "pipeline 'b' is valid, but this version cannot run yet: to.kafka: publishing to Kafka",
-    "pipeline 'c' is valid, but this version cannot run yet: to.clickhouse.deletes: false; to.clickhouse.table: several pipelines sharing one table",
+    "pipeline 'c' is valid, but this version cannot run yet: to.clickhouse.table: several pipelines sharing one table",
     "pipeline 'd' is valid, but this version cannot run yet: to.clickhouse.table: several pipelines sharing one table",
     null,
     "pipeline 'f' is valid, but this version cannot run yet: to.clickhouse.mode: append",
