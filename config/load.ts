@@ -9,9 +9,10 @@ import type { Where } from '../src/types.ts';
 import { suggestion } from './nearest.ts';
 import { overlaps } from './overlaps.ts';
 import { pipeline as pipelineSchema } from './pipeline.ts';
+import { proxyOf } from './proxy.ts';
 import type { ClickHouseConfig, Config, Pipeline } from './schema.ts';
 import * as sections from './sections.ts';
-import { type Environment, substitute, TooDeep } from './substitute.ts';
+import { type Environment, EnvText, substitute, TooDeep } from './substitute.ts';
 import { type Fault, faultsOf, isMapping } from './values.ts';
 
 export const DEFAULT_PATH = 'config/domainsync.yaml';
@@ -33,37 +34,67 @@ export interface LoadOptions {
 /** As LoadOptions, with nothing left to find out; `path` is only named in what is said. */
 export type ParseOptions = Required<LoadOptions> & { readonly path: string };
 
+/** What is wrong with a file, each as `path: what is wrong`. */
+export interface Faulty {
+  readonly faults: readonly string[];
+  /** The variables of the environment that service.apiKey names, where nothing is wrong but that there is no key. */
+  readonly keyMissing: readonly string[] | null;
+}
+
 /**
  * The checked configuration. Opens nothing but the file.
- * @throws CONFIG_INVALID telling every fault with its path, and no value
+ * @throws CONFIG_INVALID telling every fault with its path, and no value; SOURCE_KEY_MISSING where that is the only one
  */
 export function loadConfig(options: LoadOptions): Config {
   const { env = process.env, cwd = process.cwd(), needs } = options;
   const path = options.path ?? (env['DOMAINSYNC_CONFIG'] || DEFAULT_PATH);
   const result = parseConfig(readText(resolve(cwd, path), path), { path, env, cwd, needs });
   if ('config' in result) return result.config;
+  if (result.keyMissing !== null) throw keyMissing(path, result.faults, result.keyMissing);
   const count = result.faults.length === 1 ? 'a fault' : `${result.faults.length} faults`;
   throw new DomainsyncError('CONFIG_INVALID', [`${path} has ${count}:`, ...result.faults].join('\n'));
 }
 
-/** What loadConfig does with a file's text; the faults each as `path: what is wrong`. */
+function keyMissing(path: string, faults: readonly string[], variables: readonly string[]): DomainsyncError {
+  const names = variables.join(', ');
+  const told = faults.map((fault) =>
+    variables.every((name) => fault.includes(name)) ? fault : `${fault} (it is read from ${names})`,
+  );
+  const where = names === '' ? `Set service.apiKey in ${path}` : `Set ${names} in the environment, or service.apiKey`;
+  return new DomainsyncError('SOURCE_KEY_MISSING', `${path} gives no API key: ${told.join('; ')}`, {
+    hint: `${where}: keys are made in your account with the service, which shows each of them once.`,
+  });
+}
+
+/** What loadConfig does with a file's text. */
 export function parseConfig(
   text: string,
   { path, env, cwd, needs }: ParseOptions,
-): { readonly config: Config } | { readonly faults: readonly string[] } {
+): { readonly config: Config } | Faulty {
   const parsed = parseYaml(text);
-  if ('faults' in parsed) return parsed;
+  if ('faults' in parsed) return { ...parsed, keyMissing: null };
   let root: unknown;
   try {
     root = substitute(parsed.value ?? {}, env);
   } catch (error) {
-    if (error instanceof TooDeep) return { faults: ['it is nested too deeply'] };
+    if (error instanceof TooDeep) return { faults: ['it is nested too deeply'], keyMissing: null };
     throw error;
   }
-  if (!isMapping(root)) return { faults: ['it must be a mapping of sections, such as pipelines'] };
+  if (!isMapping(root)) {
+    return { faults: ['it must be a mapping of sections, such as pipelines'], keyMissing: null };
+  }
   const faults = unknownSections(root);
-  const config = assemble(root, { path, cwd, needs }, faults);
-  return faults.length === 0 ? { config: deepFreeze(config) } : { faults: faults.map(describe) };
+  const config = assemble(root, { path, env, cwd, needs }, faults);
+  if (faults.length === 0) return { config: deepFreeze(config) };
+  return { faults: faults.map(describe), keyMissing: missingKey(root, faults) };
+}
+
+/** The variables named in place of a key, where that there is no key is all that is wrong; null: it is not. */
+function missingKey(root: Readonly<Record<string, unknown>>, faults: readonly Fault[]): readonly string[] | null {
+  if (!faults.every(({ path }) => path.length === 2 && path[0] === 'service' && path[1] === 'apiKey')) return null;
+  const key: unknown = isMapping(root['service']) ? root['service']['apiKey'] : undefined;
+  if (key instanceof EnvText) return key.text === '' && key.names.length > 0 ? key.names : null;
+  return key === undefined || key === null || key === '' ? [] : null;
 }
 
 function readText(absolute: string, path: string): string {
@@ -131,7 +162,7 @@ function unknownSections(root: Readonly<Record<string, unknown>>): Fault[] {
 /** Builds the configuration and collects the faults; what it builds is of use only when there are none. */
 function assemble(
   root: Readonly<Record<string, unknown>>,
-  { path, cwd, needs }: Pick<ParseOptions, 'path' | 'cwd' | 'needs'>,
+  { path, env, cwd, needs }: ParseOptions,
   faults: Fault[],
 ): Config {
   // A section of which every line is commented out is null in YAML: its defaults are meant.
@@ -141,7 +172,7 @@ function assemble(
     if (!result.success) faults.push(...faultsOf(result.error, under));
     return result.data as z.output<T>;
   };
-  const service = readService(raw('service'), needs.service, faults);
+  const service = readService(raw('service'), { env, needs }, faults);
   const clickhouse = read(sections.clickhouse, raw('clickhouse'), ['clickhouse']);
   const kafka = read(sections.kafka, raw('kafka'), ['kafka']);
   const redis = read(sections.redis, raw('redis'), ['redis']);
@@ -164,16 +195,23 @@ function assemble(
   };
 }
 
-function readService(raw: unknown, needed: boolean | 'url', faults: Fault[]): Config['service'] {
+function readService(
+  raw: unknown,
+  { env, needs }: Pick<ParseOptions, 'env' | 'needs'>,
+  faults: Fault[],
+): Config['service'] {
   const result = sections.service.safeParse(raw);
-  if (result.success) return { url: result.data.url, apiKey: result.data.apiKey };
+  if (result.success) {
+    const { url, apiKey } = result.data;
+    return { url, apiKey, proxy: proxyOf(env, url, needs.service === false ? [] : faults) };
+  }
   const found = faultsOf(result.error, ['service']);
-  const keyless = needed === 'url' && found.every(({ absent, path }) => absent && path[1] === 'apiKey');
+  const keyless = needs.service === 'url' && found.every(({ absent, path }) => absent && path[1] === 'apiKey');
   if (keyless) {
     const { url } = sections.service.parse({ ...Object(raw), apiKey: 'none' });
-    return { url, apiKey: undefined };
+    return { url, apiKey: undefined, proxy: proxyOf(env, url, faults) };
   }
-  faults.push(...found.filter((fault) => needed !== false || !fault.absent));
+  faults.push(...found.filter((fault) => needs.service !== false || !fault.absent));
   return undefined;
 }
 
@@ -207,7 +245,7 @@ function readPipelines(raw: unknown, faults: Fault[]): readonly Pipeline[] {
 }
 
 function pipelineOf(name: string, parsed: z.output<typeof pipelineSchema>): Pipeline {
-  const { dataset, slice, schedule, columns, maxRejected, minRows } = parsed;
+  const { dataset, slice, fileName, schedule, columns, maxRejected, minRows } = parsed;
   const { clickhouse, kafka } = parsed.to;
   const where: Where = Object.entries(parsed.where ?? {}).flatMap(([column, values]) =>
     values === undefined ? [] : [{ column, values }],
@@ -215,7 +253,7 @@ function pipelineOf(name: string, parsed: z.output<typeof pipelineSchema>): Pipe
   const inSync = clickhouse?.mode === 'sync';
   return {
     name,
-    target: slice === undefined ? { dataset } : { dataset, slice },
+    target: { dataset, ...(slice && { slice }), ...(fileName === undefined ? {} : { fileName }) },
     schedule,
     where,
     columns: columns && selectColumns(columns).map((column) => column.name),

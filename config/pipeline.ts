@@ -42,6 +42,18 @@ const slice = rule(
   ({ scope, key }) => (scope !== 'tld' && scope !== 'tld_suffix') || typeof key !== 'string' || !key.startsWith('.'),
 );
 
+const DATE = '<date>';
+
+/** Names of files: `*` for anything, `<date>` for the date. A pattern that could fit no name would fail each run. */
+const fileName = text((value) => {
+  if (value.split(DATE).length !== 2) return new Bad(`must hold ${DATE} once: it stands for the date`);
+  if (/[<>]/.test(value.replace(DATE, ''))) return new Bad(`knows only ${DATE}, and * for anything`);
+  if (/[/\\]/.test(value)) return new Bad('must be a name, without a path');
+  if (/\p{Cc}/u.test(value) || value.trim() !== value) return new Bad('must be a plain name');
+  if (!/\.zst$/i.test(value)) return new Bad('must end in .zst, as the files do');
+  return value.length > 255 ? new Bad('must have at most 255 characters') : value;
+});
+
 const condition = leaf((value) => {
   const values = (Array.isArray(value) ? value : [value]).map((item) =>
     item instanceof EnvText ? textOf(item) : item,
@@ -115,6 +127,7 @@ const kafkaTopic = section({
 export const pipeline = section({
   dataset: matching(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'a slug: letters, digits, -, . and _'),
   slice: slice.optional(),
+  fileName: fileName.optional(),
   schedule: text((value) => {
     const fault = cronFault(value);
     return fault === null ? value.trim().split(/\s+/).join(' ') : new Bad(fault);

@@ -26,11 +26,16 @@ function secretsOf({ service, clickhouse, kafka, redis, worker }: Config): strin
     secrets.push(sasl.authorizationIdentity);
   }
   if (typeof ssl === 'object') secrets.push(ssl.key, ssl.passphrase);
-  const url = new URL(redis.url);
-  secrets.push(url.password, decoded(url.password));
-  // A user's name alone is printed by nobody, but the URL as a whole may be, as it stands.
-  if (url.username !== '' || url.password !== '') secrets.push(`${url.username}:${url.password}`);
+  for (const url of [redis.url, service?.proxy?.httpProxy, service?.proxy?.httpsProxy]) {
+    if (url !== undefined && url !== '') secrets.push(...secretsOfUrl(new URL(url)));
+  }
   return secrets.filter((secret) => secret !== undefined);
+}
+
+/** A user's name alone is printed by nobody, but the URL as a whole may be, as it stands. */
+function secretsOfUrl({ username, password }: URL): string[] {
+  if (username === '' && password === '') return [];
+  return [password, decoded(password), `${username}:${password}`, basic(decoded(username), decoded(password))];
 }
 
 /** As in an Authorization header. */

@@ -24,6 +24,16 @@ export interface ServiceConfig {
   readonly url: string;
   /** Undefined only where the command said that it does without. */
   readonly apiKey: string | undefined;
+  /** As the environment names them; undefined: connections are direct. */
+  readonly proxy: ProxyConfig | undefined;
+}
+
+/** Proxies by the scheme of what is asked for, as URLs that may hold a user and a password; empty: none. */
+export interface ProxyConfig {
+  readonly httpProxy: string;
+  readonly httpsProxy: string;
+  /** Hosts that are asked directly. */
+  readonly noProxy: string;
 }
 
 /** Values for ClickHouse's own settings, sent with every statement. */
@@ -91,7 +101,7 @@ export interface WorkerConfig {
 
 export interface Pipeline {
   readonly name: string;
-  /** The slice's key in lower case. */
+  /** The slice's key in lower case; with the names that its files have, where the pipeline says. */
   readonly target: Target;
   /** Cron in UTC; undefined: the worker runs it only when asked. */
   readonly schedule: string | undefined;

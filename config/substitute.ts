@@ -10,11 +10,14 @@ export class EnvText {
   readonly fault: string | null;
   /** True when the fault is a variable that is not set. */
   readonly unset: boolean;
+  /** The variables that stood in it. */
+  readonly names: readonly string[];
 
-  constructor(text: string, fault: string | null, unset: boolean) {
+  constructor(text: string, fault: string | null, unset: boolean, names: readonly string[]) {
     this.text = text;
     this.fault = fault;
     this.unset = unset;
+    this.names = names;
   }
 }
 
@@ -45,6 +48,7 @@ export function substitute(value: unknown, env: Environment, depth = 0): unknown
 
 function expand(text: string, env: Environment): EnvText {
   const unset: string[] = [];
+  const names = new Set<string>();
   let malformed = false;
   const expanded = text.replace(REFERENCE, (_all, inside: string, end: string) => {
     const [, name, fallback] = INSIDE.exec(inside) ?? [];
@@ -52,6 +56,7 @@ function expand(text: string, env: Environment): EnvText {
       malformed = true;
       return '';
     }
+    names.add(name);
     const value = Object.hasOwn(env, name) ? env[name] : undefined;
     // As in a shell, `:-` also stands in for a variable that is set to nothing.
     if (fallback !== undefined) return value === undefined || value === '' ? fallback : value;
@@ -60,10 +65,10 @@ function expand(text: string, env: Environment): EnvText {
   });
   // The text itself stays out of the message: it may hold a secret next to the reference.
   if (malformed) {
-    return new EnvText('', `a reference to the environment is written \${NAME} or \${NAME:-default}`, false);
+    return new EnvText('', `a reference to the environment is written \${NAME} or \${NAME:-default}`, false, []);
   }
-  if (unset.length === 0) return new EnvText(expanded, null, false);
-  const names = [...new Set(unset)].join(', ');
-  const what = unset.length === 1 ? `variable ${names} is` : `variables ${names} are`;
-  return new EnvText('', `the environment ${what} not set, and no default is given`, true);
+  if (unset.length === 0) return new EnvText(expanded, null, false, [...names]);
+  const missing = [...new Set(unset)].join(', ');
+  const what = unset.length === 1 ? `variable ${missing} is` : `variables ${missing} are`;
+  return new EnvText('', `the environment ${what} not set, and no default is given`, true, [...names]);
 }

@@ -11,7 +11,7 @@ import type { Config, Pipeline } from '../config/schema.ts';
 import { type ClickHouse, openClickHouse } from '../connectors/clickhouse/index.ts';
 import { createDatasetService, type DatasetService } from '../connectors/dataset-service/index.ts';
 import { DEFAULT_BLOCK_BYTES } from './blocks.ts';
-import type { App, PipelineHandle } from './commands/app.ts';
+import type { App, PipelineHandle, ServerFacts } from './commands/app.ts';
 import { clickhouseCommand } from './commands/clickhouse.ts';
 import type { DemoApp } from './commands/demo.ts';
 import { wholeNumber } from './commands/options.ts';
@@ -160,10 +160,21 @@ function open(config: Config, options: GlobalOptions, signal: AbortSignal): Open
     clickhouse ??= openConfigured(config, signal);
     return clickhouse;
   };
+  let server: Promise<ServerFacts> | undefined;
+  const serverOnce = (): Promise<ServerFacts> => {
+    server ??= openClickHouseOnce().then(async ({ address, query }) => {
+      const [row] = await query<{ version: string }>('SELECT version() AS version', signal);
+      return { address: address.url, version: row?.version ?? '' };
+    });
+    return server;
+  };
+  const opener = { clickhouse: openClickHouseOnce, server: serverOnce };
   const app: App = {
-    pipelines: config.pipelines.map((pipeline) => handle(pipeline, config, openClickHouseOnce)),
+    pipelines: config.pipelines.map((pipeline) => handle(pipeline, config, opener)),
     source: openServiceOnce,
     api: () => openServiceOnce().api,
+    room: (target, file) => openServiceOnce().room(target, file),
+    requestsLeft: () => service?.requestsLeft() ?? [],
     nearest,
     settings: {
       maxWindowLog: config.download.maxWindowLog,
@@ -189,13 +200,18 @@ function open(config: Config, options: GlobalOptions, signal: AbortSignal): Open
   };
 }
 
-function handle(pipeline: Pipeline, config: Config, clickhouse: () => Promise<ClickHouse>): PipelineHandle {
+function handle(
+  pipeline: Pipeline,
+  config: Config,
+  { clickhouse, server }: { clickhouse(): Promise<ClickHouse>; server(): Promise<ServerFacts> },
+): PipelineHandle {
   const { name, target, to, where, columns, maxRejected, minRows } = pipeline;
   const seconds = (milliseconds: number): number => Math.round(milliseconds / 1000);
   return {
     name,
     target,
     notBuilt: notBuilt(pipeline, config),
+    server,
     destinations: async () => {
       if (to.clickhouse === undefined) return [];
       const { table, changes, deletes } = to.clickhouse;

@@ -20,10 +20,21 @@ export const ERROR_KINDS = {
   USAGE: kind(2, 'Run with --help to see the commands and options.'),
   CONFIG_INVALID: kind(2, 'Correct the places named; nothing has been opened or changed.'),
   NOT_BUILT: kind(2, 'This part of the configuration is valid, but this version cannot run it yet.'),
-  SOURCE_NAME_MISMATCH: kind(2, 'Check that dataset and slice of the pipeline name what you mean.'),
+  SOURCE_KEY_MISSING: kind(
+    2,
+    'Set service.apiKey, or the environment variable that it names: keys are made in your account with the service.',
+  ),
+  SOURCE_NAME_MISMATCH: kind(
+    2,
+    'Check that dataset and slice of the pipeline name what you mean; if they do, set its fileName to accept the name.',
+  ),
   SOURCE_KEY_REJECTED: kind(
     3,
     "Check service.apiKey: it may be wrong, rotated or revoked, or the account's IP allow-list lacks this address.",
+  ),
+  SOURCE_IP_BLOCKED: kind(
+    3,
+    "The key is restricted to certain addresses: add this machine's public address to the key's IP allow-list in the account, or run from one that is on it.",
   ),
   SOURCE_NO_ACCESS: kind(4, 'The key is good, but has no active paid access to this dataset: renew or buy it.'),
   SOURCE_NOT_FOUND: kind(

@@ -1,62 +1,43 @@
-/** File names as the service suggests them: out of the header, and what they say. Pure. */
+/** File names: whether one is that of a target's file, its date, and what it is called on disk. Pure. */
+import { createHash } from 'node:crypto';
 import type { FileDate, Target } from '../../src/types.ts';
+import { type DateInName, datesIn, matchPattern, patternFor } from './pattern.ts';
 
 /** Room for the endings of the files kept beside a download, within the 255 bytes of common file systems. */
 const MAX_NAME_BYTES = 220;
-const ENDING = /^(.+)-(\d{4}-\d{2}-\d{2})\.jsonl\.zst$/u;
-/** C0, DEL, C1. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
-const CONTROL = /[\u0000-\u001f\u007f-\u009f]/u;
-const PARAMETER = /;\s*([^\s=;]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;]*))/gsu;
+const ENDING = /^(.+)-(\d{4}-\d{2}-\d{2})\.jsonl\.zst$/isu;
+/** What Windows does not allow in a name: the data folder may lie on a disk of its kind. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it takes away
+const FORBIDDEN = /[\u0000-\u001f\u007f-\u009f<>:"|?*/\\]/gu;
+/** Devices on Windows, whatever comes after the first dot. */
+const RESERVED = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?=[. ]|$)/iu;
+
+export type NameVerdict =
+  /** `name` is safe on disk: it is no path, and no name that has a meaning of its own. */
+  | { readonly kind: 'match'; readonly name: string; readonly date: FileDate }
+  /** `fileName` is the setting that accepts the name; null: none can, since it has no date, or is no .zst file. */
+  | { readonly kind: 'mismatch'; readonly expected: string; readonly fileName: string | null };
 
 /**
- * The name in a Content-Disposition header, safe to use on disk; null when there is none that is. `filename*` (RFC 8187)
- * goes before `filename` (RFC 6266, 4.3), and of a path only the last segment counts.
- * @param header one character per byte, as HTTP headers are read
+ * Whether a name is that of a file of the target. Where the target says which names its files have, that decides. Otherwise
+ * the date at the end counts, and dataset and entity are compared without case and punctuation, since entities come in
+ * display case (service-spec 2.5); the prefix is unknown and may hold dashes, digits and dates.
+ * @param said as the service wrote it: also a path
  */
-export function suggestedName(header: string): string | null {
-  let plain: string | null = null;
-  let extended: string | null = null;
-  for (const [, key = '', quoted, token = ''] of `;${afterType(header)}`.matchAll(PARAMETER)) {
-    const value = quoted === undefined ? token.trim() : quoted.replace(/\\(.)/gsu, '$1');
-    if (key.toLowerCase() === 'filename') plain ??= asUtf8(value);
-    if (key.toLowerCase() === 'filename*') extended ??= decodeExtended(value);
+export function matchName(said: string, target: Target): NameVerdict {
+  const segment = said.slice(Math.max(said.lastIndexOf('/'), said.lastIndexOf('\\')) + 1);
+  // Of a path the last segment is the name; but an entity may hold a slash of its own.
+  for (const name of new Set([segment, said])) {
+    const date = dateIn(name, target);
+    if (date !== null) return { kind: 'match', name: diskName(name), date };
   }
-  return safeName(extended) ?? safeName(plain);
+  const fileName = patternFor(segment) ?? patternFor(said);
+  return { kind: 'mismatch', expected: target.fileName ?? expectedShape(target), fileName };
 }
 
-/** Parameters without the leading `attachment`, which some servers leave out. */
-function afterType(header: string): string {
-  return /^\s*[^\s=;"]+\s*(?:;|$)/u.test(header) ? header.slice(header.search(/;|$/u) + 1) : header;
-}
-
-/** Many servers send UTF-8 where the standard has ASCII. */
-function asUtf8(value: string): string {
-  const bytes = Buffer.from(value, 'latin1');
-  if (bytes.toString('latin1') !== value) return value;
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch {
-    return value;
-  }
-}
-
-function decodeExtended(value: string): string | null {
-  const [, charset = '', encoded = ''] = /^([^']*)'[^']*'(.*)$/su.exec(value) ?? [];
-  try {
-    if (charset.toLowerCase() === 'utf-8') return decodeURIComponent(encoded);
-  } catch {
-    return null;
-  }
-  if (charset.toLowerCase() !== 'iso-8859-1' || /%(?![0-9a-f]{2})/iu.test(encoded)) return null;
-  return encoded.replace(/%(..)/gu, (_match, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
-}
-
-function safeName(name: string | null): string | null {
-  if (name === null || CONTROL.test(name)) return null;
-  const segment = name.slice(Math.max(name.lastIndexOf('/'), name.lastIndexOf('\\')) + 1).trim();
-  const usable = segment !== '' && !segment.startsWith('.') && Buffer.byteLength(segment) <= MAX_NAME_BYTES;
-  return usable ? segment : null;
+/** Whether a name has the shape of any target's file: a date at its end, and the ending. */
+export function hasShape(name: string): boolean {
+  return ENDING.test(name) && datesIn(name).length > 0;
 }
 
 /** The shape that the name of a target's file has, for messages. */
@@ -65,23 +46,24 @@ export function expectedShape(target: Target): string {
   return `<prefix>-${target.dataset}${entity}-<YYYY-MM-DD>.jsonl.zst`;
 }
 
-export type NameVerdict =
-  | { readonly kind: 'match'; readonly date: FileDate }
-  | { readonly kind: 'mismatch'; readonly expected: string };
+function dateIn(name: string, target: Target): FileDate | null {
+  if (target.fileName !== undefined) return matchPattern(name, target.fileName);
+  const [, stem, written] = ENDING.exec(name) ?? [];
+  const date: DateInName | undefined = datesIn(written ?? '')[0];
+  if (stem === undefined || date === undefined) return null;
+  return namesTarget(stem, target) ? date.date : null;
+}
 
-/**
- * Whether a name is that of a file of the target, and its date. Dataset and entity are compared without case and
- * punctuation, since entities come in display case (service-spec 2.5); the prefix is unknown and may hold dashes.
- */
-export function matchName(name: string, target: Target): NameVerdict {
-  const mismatch = { kind: 'mismatch', expected: expectedShape(target) } as const;
-  const [, stem, date] = ENDING.exec(name) ?? [];
-  if (stem === undefined || date === undefined || !isCalendarDate(date)) return mismatch;
-  const wanted = fold(target.slice === undefined ? target.dataset : `${target.dataset} ${target.slice.key}`);
+/** Whether what comes after some dash of the name's start is the dataset, and the entity where there is one. */
+function namesTarget(stem: string, { dataset, slice }: Target): boolean {
+  const key = slice?.key ?? '';
+  // A key of punctuation alone would be ignored as a whole.
+  if (slice !== undefined && fold(key) === '') return stem.toLowerCase().endsWith(`-${dataset}-${key}`.toLowerCase());
+  const wanted = fold(`${dataset} ${key}`);
   for (let dash = stem.indexOf('-', 1); dash !== -1; dash = stem.indexOf('-', dash + 1)) {
-    if (fold(stem.slice(dash + 1)) === wanted) return { kind: 'match', date };
+    if (fold(stem.slice(dash + 1)) === wanted) return true;
   }
-  return mismatch;
+  return false;
 }
 
 function fold(text: string): string {
@@ -91,9 +73,21 @@ function fold(text: string): string {
     .replace(/[^\p{L}\p{M}\p{N}]/gu, '');
 }
 
-function isCalendarDate(date: string): boolean {
-  const time = Date.parse(`${date}T00:00:00Z`);
-  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(date);
+/** A name for the disk, the same each time: a file is known by it. Ends in .zst as `name` does. */
+function diskName(name: string): string {
+  const plain = name
+    .trim()
+    .toWellFormed()
+    .replace(FORBIDDEN, '_')
+    .replace(/^\.+/u, (dots) => '_'.repeat(dots.length))
+    .replace(/\.zst$/iu, '.zst');
+  const safe = RESERVED.test(plain) ? `_${plain}` : plain;
+  if (Buffer.byteLength(safe) <= MAX_NAME_BYTES) return safe;
+  // The end tells dataset, entity and date; a hash of the whole tells it from others with this end.
+  const hash = createHash('sha256').update(name).digest('hex').slice(0, 8);
+  let end = safe;
+  while (Buffer.byteLength(end) > MAX_NAME_BYTES - hash.length - 1) end = end.slice(1).toWellFormed();
+  return `${hash}-${end}`;
 }
 
 /** The download route of a target. Technologies stand there in lower case (service-spec 4). */

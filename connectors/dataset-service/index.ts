@@ -1,14 +1,24 @@
 /** The dataset service: a source of files, and its catalog and account. */
 import { asDomainsyncError } from '../../src/errors.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy, withRetry } from '../../src/retry.ts';
-import { type RateLimiter, type ServiceApi, type Source, sourceKey } from '../../src/types.ts';
+import {
+  type RateLimiter,
+  type RemoteFile,
+  type ServiceApi,
+  type Source,
+  sourceKey,
+  type Target,
+} from '../../src/types.ts';
+import type { ProxySettings } from './agent.ts';
 import { Client } from './client.ts';
 import { Downloads } from './downloads.ts';
 import { createServiceApi } from './endpoints.ts';
 import type { Log } from './log.ts';
 import { probe } from './probe.ts';
 import { createLocalRateLimiter } from './rate-limit.ts';
+import { type Room, roomFor } from './room.ts';
 import { tidy } from './tidy.ts';
+import { type RequestsLeft, remembering } from './told.ts';
 
 export { Client } from './client.ts';
 export type { Log } from './log.ts';
@@ -30,12 +40,18 @@ export interface DatasetServiceOptions {
   readonly stallMs?: number;
   /** Keeps the key within the service's limits; one for this process unless told. */
   readonly limiter?: RateLimiter;
+  /** Undefined: connections are direct. */
+  readonly proxy?: ProxySettings | undefined;
   readonly log: Log;
 }
 
 export interface DatasetService extends Source {
   /** Everything but the files. */
   readonly api: ServiceApi;
+  /** Whether the disk has room for a file of the target. Reads only, throws nothing. */
+  room(target: Target, file: RemoteFile): Promise<Room>;
+  /** What the service told so far of the requests that are left. */
+  requestsLeft(): readonly RequestsLeft[];
 }
 
 /** @throws CONFIG_INVALID when url or key cannot be used at all */
@@ -43,7 +59,8 @@ export function createDatasetService(options: DatasetServiceOptions): DatasetSer
   const { dataDir, keep, log, retryPolicy = DEFAULT_RETRY_POLICY, stallMs = STALL_MS } = options;
   const onWait = (route: string, milliseconds: number): void =>
     log.info({ route, seconds: Math.ceil(milliseconds / 1000) }, 'waiting for the rate limit of the service');
-  const client = new Client({ ...options, limiter: options.limiter ?? createLocalRateLimiter({ onWait }) });
+  const { limiter, left } = remembering(options.limiter ?? createLocalRateLimiter({ onWait }));
+  const client = new Client({ ...options, limiter });
   const downloads = new Downloads({ client, log, dataDir, retryPolicy, stallMs });
   return {
     api: createServiceApi({ client, log, retryPolicy, stallMs }),
@@ -58,6 +75,8 @@ export function createDatasetService(options: DatasetServiceOptions): DatasetSer
         throw asDomainsyncError(error);
       }),
     open: (target, expected, signal) => downloads.open(target, expected, signal),
+    room: (target, file) => roomFor(dataDir, target, file),
+    requestsLeft: left,
     tidy: (target, loaded) => tidy({ dataDir, log }, keep, target, loaded),
     async close() {
       await downloads.close();

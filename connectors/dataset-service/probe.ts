@@ -2,12 +2,11 @@
 import type { DomainsyncError } from '../../src/errors.ts';
 import type { RemoteFile, Target } from '../../src/types.ts';
 import type { Answer, Client } from './client.ts';
-import { downloadPath, matchName, suggestedName } from './filename.ts';
+import { suggestedNames } from './disposition.ts';
+import { downloadPath, hasShape, matchName, type NameVerdict } from './filename.ts';
 import { parseContentRange } from './range.ts';
 import { downloadRoute } from './routes.ts';
-
-/** What a page or an error looks like where a file should be. Line-delimited JSON types are not among them. */
-const NO_FILE = /^\s*(?:text\/html|application\/xhtml\+xml|application\/(?:[a-z.-]+\+)?json|multipart\/)/iu;
+import { isPage } from './statuses.ts';
 
 /**
  * Asks for the first byte of the target's file: one request, and the body is let go at once.
@@ -52,31 +51,28 @@ function unsatisfied(client: Client, target: Target, answer: Answer): Domainsync
 export function describeFile(client: Client, target: Target, answer: Answer): RemoteFile {
   const path = downloadPath(target);
   const type = answer.header('content-type');
-  if (type !== null && NO_FILE.test(type)) {
-    throw client.error('SOURCE_UNEXPECTED', `${path} sent ${client.quote(type)} where a .jsonl.zst file was expected`);
+  if (isPage(type)) {
+    throw client.error(
+      'SOURCE_UNEXPECTED',
+      `${path} sent ${client.quote(type ?? '')} where a .jsonl.zst file was expected`,
+    );
   }
   const encoding = answer.header('content-encoding');
   if (encoding !== null && encoding.toLowerCase() !== 'identity') {
     throw client.error('SOURCE_UNEXPECTED', `${path} sent the file with the encoding ${client.quote(encoding)}`);
   }
-  const name = nameOf(client, path, answer);
-  const verdict = matchName(name, target);
-  if (verdict.kind === 'mismatch') {
-    throw client.error(
-      'SOURCE_NAME_MISMATCH',
-      `${path} offers the file ${client.quote(name)}, but a name like ${verdict.expected} was expected`,
-    );
-  }
+  const { name, date } = nameOf(client, target, answer);
   return {
     name,
-    date: verdict.date,
+    date,
     size: sizeOf(answer),
     etag: answer.header('etag'),
     lastModified: answer.header('last-modified'),
   };
 }
 
-function nameOf(client: Client, path: string, answer: Answer): string {
+function nameOf(client: Client, target: Target, answer: Answer): Extract<NameVerdict, { kind: 'match' }> {
+  const path = downloadPath(target);
   const header = answer.header('content-disposition');
   if (header === null) {
     throw client.error(
@@ -84,12 +80,34 @@ function nameOf(client: Client, path: string, answer: Answer): string {
       `${path} answered ${answer.status} without a Content-Disposition header: the file has no name, so its date is not known`,
     );
   }
-  const name = suggestedName(header);
-  if (name !== null) return name;
-  throw client.error(
-    'SOURCE_UNEXPECTED',
-    `${path} names no usable file name: Content-Disposition is ${client.quote(header)}`,
-  );
+  const names = suggestedNames(header);
+  const verdicts = names.map((name) => ({ name, verdict: matchName(name, target) }));
+  for (const { verdict } of verdicts) if (verdict.kind === 'match') return verdict;
+  // Of several forms of the name, the one that looks most like a file's.
+  const told = verdicts.find(({ name }) => hasShape(name)) ?? verdicts[0];
+  if (told === undefined || told.verdict.kind === 'match') {
+    throw client.error(
+      'SOURCE_UNEXPECTED',
+      `${path} names no usable file name: Content-Disposition is ${client.quote(header)}`,
+    );
+  }
+  throw mismatch(client, target, told.name, told.verdict);
+}
+
+function mismatch(
+  client: Client,
+  target: Target,
+  name: string,
+  { expected, fileName }: Extract<NameVerdict, { kind: 'mismatch' }>,
+): DomainsyncError {
+  const wanted = target.fileName === undefined ? `a name like ${expected} was expected` : `fileName is ${expected}`;
+  const message = `${downloadPath(target)} offers the file ${client.quote(name)}, but ${wanted}`;
+  const check = 'Check that dataset and slice of the pipeline name what you mean.';
+  const hint =
+    fileName === null
+      ? `${check} The name has no date, or does not end in .zst, so no setting can accept it: download the file by hand and load it with --from-file and --file-date, and tell the service.`
+      : `${check} If they do, and this is the file, accept such names with this line in the pipeline:  fileName: ${JSON.stringify(fileName)}`;
+  return client.error('SOURCE_NAME_MISMATCH', message, { hint });
 }
 
 function sizeOf(answer: Answer): number | null {

@@ -1,9 +1,10 @@
 /** What commands work with. The composition root (cli.ts) fills it; commands know neither configuration nor vendors. */
+import type { DomainsyncError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { TextSink } from '../output.ts';
 import type { Progress } from '../progress.ts';
 import type { RunSettings } from '../run.ts';
-import type { Destination, ServiceApi, Source, Target } from '../types.ts';
+import type { Destination, RemoteFile, ServiceApi, ServiceRoute, Source, Target } from '../types.ts';
 
 /** One pipeline of the configuration. */
 export interface PipelineHandle {
@@ -13,6 +14,29 @@ export interface PipelineHandle {
   readonly notBuilt: string | null;
   /** Opens its destinations, in the configuration's order. @throws DESTINATION_*, EMBEDDED_UNAVAILABLE */
   destinations(signal: AbortSignal): Promise<readonly Destination[]>;
+  /** The server behind them, asked for its version. @throws as `destinations` */
+  server(): Promise<ServerFacts>;
+}
+
+export interface ServerFacts {
+  readonly address: string;
+  readonly version: string;
+}
+
+/** What a download needs on the disk, in bytes; null where nobody tells. */
+export interface Room {
+  readonly folder: string;
+  readonly needed: number | null;
+  readonly free: number | null;
+  /** Why it cannot be. */
+  readonly error: DomainsyncError | null;
+}
+
+/** Requests that the service said are left; seconds until there are more, where it said. */
+export interface RequestsLeft {
+  readonly route: ServiceRoute;
+  readonly left: number;
+  readonly resetSeconds: number | null;
 }
 
 export interface App {
@@ -22,6 +46,9 @@ export interface App {
   source(): Source;
   /** Its catalog, account and samples; likewise. @throws CONFIG_INVALID */
   api(): ServiceApi;
+  /** Whether the disk has room for the download of a file. Makes nothing there. @throws CONFIG_INVALID */
+  room(target: Target, file: RemoteFile): Promise<Room>;
+  requestsLeft(): readonly RequestsLeft[];
   /** The known name that a misspelt one is near to, if any. */
   nearest(written: string, known: readonly string[]): string | undefined;
   readonly settings: RunSettings;

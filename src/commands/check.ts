@@ -1,96 +1,156 @@
-/** `domainsync check`, and `sync --dry-run`: what a sync would do. Downloads nothing. */
+/** `domainsync check`, and `sync --dry-run`: what a sync would do, and all that decides it. Downloads nothing. */
 import { asDomainsyncError, DomainsyncError } from '../errors.ts';
-import { errorDocument, formatBytes, formatError, printJson, printTable } from '../output.ts';
+import { errorDocument, printJson } from '../output.ts';
 import { decide } from '../run.ts';
-import type { Held, RemoteFile } from '../types.ts';
-import type { App, PipelineHandle } from './app.ts';
+import type { Destination, Held, RemoteFile } from '../types.ts';
+import type { App, PipelineHandle, RequestsLeft, Room, ServerFacts } from './app.ts';
+import { checkKey, type KeyReport, keyDocument } from './check-key.ts';
+import { printCheck } from './check-text.ts';
 import { withKnownDatasets } from './known-datasets.ts';
 import { localFile } from './local-file.ts';
 import { selectPipelines } from './select.ts';
 import type { SyncOptions } from './sync.ts';
+import { redacted } from './told.ts';
 
-/** What a sync would do with one destination of a pipeline. */
-interface CheckReport {
+/** What a sync would do with one destination of a pipeline, and why. */
+export interface CheckReport {
   readonly pipeline: string;
+  /** Empty where the pipeline cannot be run at all. */
   readonly destination: string;
   readonly newest: RemoteFile | null;
+  /** Null also where it is not known: then an error says why. */
   readonly held: Held | null;
+  readonly server: ServerFacts | null;
+  /** Of a download that a sync would do. */
+  readonly room: Room | null;
   readonly action: 'load' | 'current' | 'older' | 'fail';
-  readonly error: DomainsyncError | null;
+  readonly reason: string;
+  /** All that a sync would fail with; the first decides the exit code. */
+  readonly errors: readonly DomainsyncError[];
 }
 
-const ACTIONS: Readonly<Record<CheckReport['action'], string>> = {
-  load: 'load it',
-  current: 'nothing: it is loaded',
-  older: 'nothing: a newer one is loaded',
-  fail: 'fail',
-};
+/** Everything that `check` tells. */
+export interface Checked {
+  /** Null where the service is not asked. */
+  readonly key: KeyReport | null;
+  readonly requestsLeft: readonly RequestsLeft[];
+  readonly pipelines: readonly CheckReport[];
+}
 
 /** @returns the exit code: that of the first pipeline that would fail */
 export async function checkCommand(app: App, names: readonly string[], options: SyncOptions): Promise<number> {
-  const reports: CheckReport[] = [];
-  for (const pipeline of selectPipelines(app.pipelines, names))
-    reports.push(...(await checkPipeline(app, pipeline, options)));
-  if (app.json) {
-    printJson({ pipelines: reports.map((report) => checkDocument(report, app.redact)) }, app.out);
-  } else {
-    printTable(
-      ['pipeline', 'destination', 'newest file', 'date', 'size', 'holds', 'a sync would'],
-      reports.map(({ pipeline, destination, newest, held, action }) => [
-        pipeline,
-        destination,
-        newest?.name ?? null,
-        newest?.date ?? null,
-        newest?.size == null ? null : formatBytes(newest.size),
-        held?.file ?? null,
-        ACTIONS[action],
-      ]),
-      app.out,
-    );
-    for (const { pipeline, error } of reports) {
-      if (error !== null) process.stderr.write(`${pipeline}: ${formatError(error, app.redact)}\n`);
-    }
-  }
-  return reports.find((report) => report.error !== null)?.error?.exitCode ?? 0;
+  const selected = selectPipelines(app.pipelines, names);
+  const [key, ...reports] = await Promise.all([
+    options.fromFile === undefined ? checkKey(app) : null,
+    ...selected.map((pipeline) => checkPipeline(app, pipeline, options)),
+  ]);
+  if (app.signal.aborted) throw asDomainsyncError(app.signal.reason);
+  const checked: Checked = { key, requestsLeft: app.requestsLeft(), pipelines: reports.flat() };
+  if (app.json) printJson(checkDocument(checked, app.redact), redacted(app));
+  else printCheck(app, checked);
+  return checked.pipelines.find(({ errors }) => errors.length > 0)?.errors[0]?.exitCode ?? 0;
+}
+
+/** What the service offers for a pipeline, or why that cannot be had. */
+interface Offered {
+  readonly newest: RemoteFile | null;
+  readonly failure: DomainsyncError | null;
 }
 
 async function checkPipeline(app: App, pipeline: PipelineHandle, options: SyncOptions): Promise<CheckReport[]> {
-  const base = {
-    pipeline: pipeline.name,
-    destination: '',
-    newest: null,
-    held: null,
-    action: 'fail' as const,
-    error: null,
+  const offering = offered(app, pipeline, options);
+  const blank = { pipeline: pipeline.name, destination: '', held: null, server: null, room: null };
+  const failed = (offer: Offered, last: DomainsyncError, server: ServerFacts | null): CheckReport[] => {
+    const errors = offer.failure === null ? [last] : [offer.failure, last];
+    return [{ ...blank, newest: offer.newest, server, action: 'fail', reason: reasonOf(errors), errors }];
   };
-  let newest: RemoteFile | null = null;
-  let failure: DomainsyncError | null = null;
-  try {
-    newest =
-      options.fromFile === undefined
-        ? await app.source().newest(pipeline.target, app.signal)
-        : localFile(options.fromFile, options.fileDate).file;
-  } catch (error) {
-    failure = await withKnownDatasets(app, error, pipeline.target);
-  }
   if (pipeline.notBuilt !== null) {
-    return [{ ...base, newest, error: failure ?? new DomainsyncError('NOT_BUILT', pipeline.notBuilt) }];
+    return failed(await offering, new DomainsyncError('NOT_BUILT', pipeline.notBuilt), null);
   }
+  let server: ServerFacts | null = null;
+  const reports: CheckReport[] = [];
   try {
-    const reports: CheckReport[] = [];
+    server = await pipeline.server();
     for (const destination of await pipeline.destinations(app.signal)) {
-      const held = await destination.held(app.signal);
-      const action = newest === null ? 'fail' : decide(held, newest, options.force);
-      reports.push({ ...base, destination: destination.name, newest, held, action, error: failure });
-      await destination.close();
+      const base = { pipeline: pipeline.name, server };
+      reports.push({ ...base, ...(await checkDestination(app, pipeline, destination, await offering, options)) });
     }
     return reports;
   } catch (error) {
-    return [{ ...base, newest, error: failure ?? asDomainsyncError(error) }];
+    return [...reports, ...failed(await offering, asDomainsyncError(error), server)];
   }
 }
 
-function checkDocument(report: CheckReport, redact: (text: string) => string): Record<string, unknown> {
-  const { error, ...rest } = report;
-  return { ...rest, ...(error === null ? {} : errorDocument(error, redact)) };
+async function offered(app: App, { target }: PipelineHandle, options: SyncOptions): Promise<Offered> {
+  try {
+    const { fromFile, fileDate } = options;
+    const newest =
+      fromFile === undefined ? await app.source().newest(target, app.signal) : localFile(fromFile, fileDate).file;
+    return { newest, failure: null };
+  } catch (error) {
+    return { newest: null, failure: await withKnownDatasets(app, error, target) };
+  }
+}
+
+async function checkDestination(
+  app: App,
+  { target }: PipelineHandle,
+  destination: Destination,
+  { newest, failure }: Offered,
+  { force, fromFile }: SyncOptions,
+): Promise<Omit<CheckReport, 'pipeline' | 'server'>> {
+  try {
+    const held = await destination.held(app.signal);
+    const facts = { destination: destination.name, newest, held };
+    if (newest === null) {
+      const errors = failure === null ? [] : [failure];
+      return { ...facts, room: null, action: 'fail', reason: reasonOf(errors), errors };
+    }
+    const action = decide(held, newest, force);
+    const room = action === 'load' && fromFile === undefined ? await app.room(target, newest) : null;
+    if (room !== null && room.error !== null) {
+      return { ...facts, room, action: 'fail', reason: reasonOf([room.error]), errors: [room.error] };
+    }
+    return { ...facts, room, action, reason: whyOf(action, held, newest), errors: [] };
+  } finally {
+    await destination.close();
+  }
+}
+
+/** Why a sync would do what it would do. */
+function whyOf(action: 'load' | 'current' | 'older', held: Held | null, newest: RemoteFile): string {
+  if (held === null) return 'nothing is loaded yet';
+  if (action === 'older') return `what is loaded is newer (${held.date})`;
+  if (action === 'current') return 'it is what is loaded';
+  if (newest.date > held.date) return `it is newer than what is loaded (${held.date})`;
+  const same = held.size === newest.size && held.etag === newest.etag;
+  return same
+    ? '--force reloads what is loaded'
+    : `it is another revision of ${held.date}: its size or validator differs`;
+}
+
+function reasonOf(errors: readonly DomainsyncError[]): string {
+  return errors.map(({ code, message }) => `${code}: ${message}`).join('; ');
+}
+
+function checkDocument({ key, requestsLeft, pipelines }: Checked, redact: (text: string) => string): unknown {
+  return {
+    key: key === null ? null : keyDocument(key, redact),
+    requestsLeft,
+    pipelines: pipelines.map(({ errors, room, held, ...rest }) => {
+      const [first] = errors;
+      return {
+        ...rest,
+        held: held === null ? null : heldDocument(held),
+        room: room === null ? null : { folder: room.folder, needed: room.needed, free: room.free },
+        ...(first === undefined ? {} : errorDocument(first, redact)),
+        ...(errors.length < 2 ? {} : { errors: errors.map((error) => errorDocument(error, redact)['error']) }),
+      };
+    }),
+  };
+}
+
+/** Without what a destination keeps in it for itself. */
+function heldDocument({ file, date, revision, etag, size, loadedAt, rows }: Held): Held {
+  return { file, date, revision, etag, size, loadedAt, rows };
 }

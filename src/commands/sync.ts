@@ -4,6 +4,7 @@ import { errorDocument, formatDuration, formatError, formatNumber, printJson } f
 import { madeNeedless, type RunOutcome, run } from '../run.ts';
 import type { Destination, Source, SpooledFile } from '../types.ts';
 import type { App, PipelineHandle } from './app.ts';
+import { withKnownDatasets } from './known-datasets.ts';
 import { localFile } from './local-file.ts';
 import { selectPipelines } from './select.ts';
 
@@ -61,7 +62,8 @@ export async function syncPipeline(app: App, pipeline: PipelineHandle, options: 
       const job = { pipeline: pipeline.name, target: pipeline.target, source, destination, force, settings, progress };
       tell({ pipeline: pipeline.name, destination: destination.name, outcome: await run(job, app.signal) });
     } catch (error) {
-      tell({ pipeline: pipeline.name, destination: destination.name, outcome: failureOutcome(error) });
+      const known = await withKnownDatasets(app, error, pipeline.target);
+      tell({ pipeline: pipeline.name, destination: destination.name, outcome: failureOutcome(known) });
     } finally {
       await destination.close();
     }

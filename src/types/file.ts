@@ -12,6 +12,11 @@ export interface Target {
   readonly dataset: string;
   /** Absent: the whole dataset. */
   readonly slice?: { readonly scope: SliceScope; readonly key: string };
+  /**
+   * The names that its files have, where they are not of the shape that dataset and slice lead to: `*` stands for anything,
+   * `<date>` for the date. No part of what is asked for: `sourceKey` leaves it out.
+   */
+  readonly fileName?: string;
 }
 
 /** One string for a target: `dns`, or `dns/tld/de`. Stored with rows and state; never change its form. */

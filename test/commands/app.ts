@@ -38,6 +38,8 @@ export function openApp({ url, apiKey, json = false, columns, signal }: TestAppO
     pipelines: [],
     source: () => service,
     api: () => service.api,
+    room: (target, file) => service.room(target, file),
+    requestsLeft: () => service.requestsLeft(),
     nearest,
     settings: { maxWindowLog: 27, blockBytes: 6000, threads: 1 },
     log,

@@ -54,7 +54,9 @@ test('without a key what is public works, and the rest says what is missing', as
   ]);
   expect([datasets.code, contract.code, me.code]).toEqual([0, 0, 2]);
   expect(jsonDocument<{ datasets: unknown[] }>(datasets).datasets.length).toBe(7);
-  expect(me.stderr).toMatch(/^error CONFIG_INVALID: keyless\.yaml has a fault:\n {2}service\.apiKey: is missing\n/);
+  expect(toldErrors(me)).toMatchObject([
+    { code: 'SOURCE_KEY_MISSING', message: 'keyless.yaml gives no API key: service.apiKey: is missing' },
+  ]);
   const others = sandbox.log.filter(({ path }) => path !== '/api/v1/datasets' && path !== '/api/v1/openapi.json');
   expect(others).toEqual([]);
 });

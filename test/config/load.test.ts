@@ -69,7 +69,7 @@ test('every comment of the example that holds a setting is right too', async () 
   expect(config.worker).toEqual({ host: '127.0.0.1', port: 8080, token: 't0ken' });
   expect(config.pipelines[0]).toEqual({
     name: 'dns',
-    target: { dataset: 'dns', slice: { scope: 'tld', key: 'de' } },
+    target: { dataset: 'dns', slice: { scope: 'tld', key: 'de' }, fileName: '*-dns-<date>.jsonl.zst' },
     schedule: '15 */6 * * *',
     where: [
       { column: 'country', values: ['de', 'at'] },
