@@ -36,6 +36,7 @@ export class Downloads {
   readonly #options: DownloadOptions;
   readonly #shared = new Map<string, Shared>();
   readonly #open = new Set<SpooledFile>();
+  readonly #under = new Set<Download>();
   #closed = false;
 
   constructor(options: DownloadOptions) {
@@ -118,15 +119,25 @@ export class Downloads {
   }
 
   #start(target: Target, wanted: RemoteFile): Shared {
-    const download = Download.start(this.#options, target, wanted);
+    const download = Download.start(this.#options, target, wanted, () => this.#toCome());
+    download.then(
+      (started) => this.#under.add(started),
+      () => {},
+    );
     const shared: Shared = { expected: wanted, source: sourceKey(target), download, users: 0, stopped: null };
     this.#shared.set(wanted.name, shared);
     // Once it has ended, a next open() looks at the disk again; users keep what they have.
     const forget = (): void => {
       if (this.#shared.get(wanted.name) === shared) this.#shared.delete(wanted.name);
+      void download.then((ended) => this.#under.delete(ended)).catch(() => {});
     };
     download.then((started) => started.complete).then(forget, forget);
     return shared;
+  }
+
+  /** What the downloads under way still bring: the room for it is spoken for. */
+  #toCome(): number {
+    return [...this.#under].reduce((sum, download) => sum + download.toCome, 0);
   }
 
   async #release(shared: Shared): Promise<void> {

@@ -115,6 +115,20 @@ async function removeAll(paths: readonly string[]): Promise<void> {
   for (const path of paths) await onDisk(path, () => rm(path, { force: true }));
 }
 
+/** What a lock is made from; a process that is killed in that moment leaves it. */
+const LOCK_DRAFT = /\.lock\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.old)?$/u;
+/** Nobody takes that long to make a lock, whatever the clocks of the machines that share a folder. */
+const LITTER_MS = 24 * 3_600_000;
+
+/** Removes what killed processes left behind and nobody will ask for by its name. */
+export async function removeLitter(dataDir: string): Promise<void> {
+  const names = await onDisk(dataDir, async () => (await readdir(dataDir).catch(ifMissing)) ?? []);
+  for (const path of names.filter((name) => LOCK_DRAFT.test(name)).map((name) => join(dataDir, name))) {
+    const found = await onDisk(path, () => stat(path).catch(ifMissing));
+    if (found !== null && Date.now() - found.mtimeMs > LITTER_MS) await removeAll([path]);
+  }
+}
+
 /** The sidecars of a source that lie in the folder. */
 export async function listSidecars(
   dataDir: string,

@@ -21,9 +21,13 @@ export async function tidy(
     .filter(({ partial }) => !partial)
     .map(({ sidecar }) => sidecar)
     .sort((a, b) => b.date.localeCompare(a.date));
-  for (const { name, date } of complete.slice(keep)) {
-    if (date > loaded.date) continue;
+  for (const [index, { name, date }] of complete.entries()) {
     const paths = store.pathsOf(dataDir, name);
+    if (index < keep || date > loaded.date) {
+      // Nobody asks for the lock of a file that is complete: that of a process killed at the last moment would stay.
+      if ((await store.sizeOnDisk(paths.lock)) !== null) await ifFree(paths, async () => {});
+      continue;
+    }
     await ifFree(paths, () => store.removeComplete(paths));
     log.debug({ file: name }, 'removed a file that is not kept');
   }
@@ -33,6 +37,7 @@ export async function tidy(
     await ifFree(paths, () => store.removePart(paths));
     log.debug({ file: sidecar.name }, 'removed what was left of a download');
   }
+  await store.removeLitter(dataDir);
 }
 
 /** Of an older file; or only a sidecar, which a kill just after the last rename leaves. */
