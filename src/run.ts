@@ -53,6 +53,9 @@ const USELESS_AFTER: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'DESTINATION_VERIFY_FAILED',
 ]);
 
+/** A service that replaces its file so often within one run is given up until the next. */
+const MOST_REPLACED = 3;
+
 /** What a sync would do with a file: nothing is opened. */
 export function decide(held: Held | null, file: RemoteFile, force: boolean): 'load' | 'current' | 'older' {
   if (held === null) return 'load';
@@ -65,10 +68,24 @@ export function decide(held: Held | null, file: RemoteFile, force: boolean): 'lo
  * @throws DomainsyncError; what readers see is then as before
  */
 export async function run(job: RunJob, signal: AbortSignal): Promise<RunOutcome> {
+  await job.destination.recover(job.force, signal);
+  let file = await job.source.newest(job.target, signal);
+  for (let replaced = 0; ; replaced += 1) {
+    try {
+      return await runFile(job, file, signal);
+    } catch (error) {
+      if (asDomainsyncError(error).code !== 'SOURCE_UNAVAILABLE' || replaced === MOST_REPLACED) throw error;
+      // The service may have replaced the file while it was being downloaded: then the run goes on with the new one.
+      const now = await job.source.newest(job.target, signal);
+      if (sameFile(now, file)) throw error;
+      file = now;
+    }
+  }
+}
+
+async function runFile(job: RunJob, file: RemoteFile, signal: AbortSignal): Promise<RunOutcome> {
   const { source, destination, target, force } = job;
   const started = performance.now();
-  await destination.recover(force, signal);
-  const file = await source.newest(target, signal);
   const held = await destination.held(signal);
   const decision = decide(held, file, force);
   if (held !== null && decision !== 'load') return { kind: decision, file, held };

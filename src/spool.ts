@@ -18,7 +18,6 @@ export class GrowingFile {
   #written: number;
   #state: GrowingState = 'growing';
   #failure: DomainsyncError | undefined;
-  #restarts = 0;
   readonly #waiting = new Set<() => void>();
 
   /** @param handle open for reading at least; owned from here on, closed by close(). @param written bytes there already */
@@ -40,15 +39,6 @@ export class GrowingFile {
   advance(written: number): void {
     this.#written = written;
     this.#notify();
-  }
-
-  /**
-   * The writer cut the file to nothing and writes the same bytes again. Readers keep what they had and wait until the
-   * file is longer than that again.
-   */
-  restart(): void {
-    this.#restarts += 1;
-    this.#written = 0;
   }
 
   /** All bytes are there: readers end after the last one. */
@@ -94,10 +84,9 @@ export class GrowingFile {
   }
 
   async #readAt(position: number, length: number): Promise<Buffer> {
-    const restarts = this.#restarts;
     const buffer = Buffer.allocUnsafeSlow(length);
     const bytesRead = await this.#pread(buffer, position);
-    if (bytesRead === 0 && this.#restarts === restarts && this.#failure === undefined) {
+    if (bytesRead === 0 && this.#failure === undefined) {
       throw new DomainsyncError(
         'LOCAL_DISK',
         `a local file became shorter than ${this.#written} bytes while being read`,

@@ -69,20 +69,6 @@ test('a reader never gets more than a mebibyte at once, nor anything that was no
   await file.close();
 });
 
-test('readers wait over a restart and go on behind what they had', async () => {
-  const { file, write } = await growing();
-  await write(Buffer.from('abcdef'));
-  const reader = file.read(NEVER);
-  expect((await reader.next()).value?.toString()).toBe('abcdef');
-  file.restart();
-  const next = reader.next();
-  await write(Buffer.from('abc'));
-  await write(Buffer.from('defghi'));
-  expect((await next).value?.toString()).toBe('ghi');
-  await file.close();
-  await expect(reader.next()).rejects.toMatchObject({ code: 'INTERRUPTED' });
-});
-
 test('what ended the writer ends its readers, and the first failure stands', async () => {
   const { file, write } = await growing();
   const reader = file.read(NEVER);

@@ -108,7 +108,7 @@ export class ClickHouseDestination implements Destination {
   /** Gives up what a run that was killed or interrupted had landed, on record. */
   async #discard(staging: Staging, work: WorkState, signal: AbortSignal): Promise<void> {
     const error = new DomainsyncError('INTERRUPTED', 'the run was interrupted, and its file is not wanted any more');
-    await recordEnded(staging, work, error, null, signal);
+    if (!work.ended) await recordEnded(staging, work, error, null, signal);
     await staging.drop(signal);
   }
 
@@ -156,6 +156,7 @@ export class ClickHouseDestination implements Destination {
       file,
       revision,
       previousDate: held?.date ?? null,
+      ended: false,
       result: null,
     };
     const staging = await createStaging(this.#server, this.#options.pipeline, this.#tables.live, state, above, signal);

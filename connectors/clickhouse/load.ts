@@ -123,7 +123,7 @@ FORMAT JSONEachRow`,
     const signal = AbortSignal.timeout(ABANDON_TIMEOUT_MS);
     const totals = sumLanded(this.#landed);
     await recordEnded(this.#staging, this.#work, failure, resultOf(totals), signal);
-    if (keep) await this.#staging.save(this.#work, signal);
+    if (keep) await this.#staging.save({ ...this.#work, ended: true }, signal);
     else await this.#staging.drop(signal);
   }
 

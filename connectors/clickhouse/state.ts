@@ -51,6 +51,8 @@ export interface WorkState {
   readonly revision: number;
   /** Date of the file that the difference is made against; null for a first load. */
   readonly previousDate: string | null;
+  /** The run that brought it here has ended and is on record: giving the rest up is no other end. */
+  readonly ended: boolean;
   /** What the load came to; from phase `ready` on. */
   readonly result: LoadResult | null;
 }

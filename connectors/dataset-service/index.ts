@@ -25,6 +25,9 @@ export type { Log } from './log.ts';
 
 const STALL_MS = 60_000;
 
+/** A download has much to lose: it outlasts a restart of the service, about half a minute in all. */
+const DOWNLOAD_RETRY_POLICY: RetryPolicy = { ...DEFAULT_RETRY_POLICY, attempts: 9, maxDelay: 16_000 };
+
 export interface DatasetServiceOptions {
   /** {base_url} of the service. */
   readonly url: string;
@@ -56,12 +59,19 @@ export interface DatasetService extends Source {
 
 /** @throws CONFIG_INVALID when url or key cannot be used at all */
 export function createDatasetService(options: DatasetServiceOptions): DatasetService {
-  const { dataDir, keep, log, retryPolicy = DEFAULT_RETRY_POLICY, stallMs = STALL_MS } = options;
+  const { dataDir, keep, log, stallMs = STALL_MS } = options;
+  const retryPolicy = options.retryPolicy ?? DEFAULT_RETRY_POLICY;
   const onWait = (route: string, milliseconds: number): void =>
     log.info({ route, seconds: Math.ceil(milliseconds / 1000) }, 'waiting for the rate limit of the service');
   const { limiter, left } = remembering(options.limiter ?? createLocalRateLimiter({ onWait }));
   const client = new Client({ ...options, limiter });
-  const downloads = new Downloads({ client, log, dataDir, retryPolicy, stallMs });
+  const downloads = new Downloads({
+    client,
+    log,
+    dataDir,
+    retryPolicy: options.retryPolicy ?? DOWNLOAD_RETRY_POLICY,
+    stallMs,
+  });
   return {
     api: createServiceApi({ client, log, retryPolicy, stallMs }),
     newest: (target, signal) =>

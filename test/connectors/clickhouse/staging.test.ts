@@ -36,6 +36,7 @@ const WORK: Omit<WorkState, 'owner'> = {
   file: { name: 'f-2026-01-01.jsonl.zst', date: '2026-01-01', size: 1, etag: '"it\'s"', lastModified: null },
   revision: 0,
   previousDate: null,
+  ended: false,
   result: null,
 };
 
