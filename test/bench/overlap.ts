@@ -4,12 +4,16 @@
  */
 import { parseArgs } from 'node:util';
 import { printTable } from '../../src/output.ts';
-import { snapshotFile, withBench } from './harness.ts';
+import { type Measured, snapshotFile, withBench } from './harness.ts';
 
 const DATASET = 'all-data';
 const { values } = parseArgs({ options: { rows: { type: 'string', default: '300000' } } });
 const rows = Number(values.rows);
 const file = await snapshotFile(DATASET, rows, 0);
+
+function cpuOf(run: Measured): number[] {
+  return [Number(run.cpuSeconds.toFixed(1)), Number(run.serverCpuSeconds.toFixed(1))];
+}
 
 await withBench(async (bench) => {
   await bench.publish(DATASET, file);
@@ -27,11 +31,16 @@ await withBench(async (bench) => {
   const download = (performance.now() - started) / 1000;
   const both = await bench.sync(DATASET);
   printTable(
-    ['what', 'seconds', 'to the longer of the two'],
+    ['what', 'seconds', 'to the longer of the two', 'domainsync CPU s', 'ClickHouse CPU s'],
     [
-      ['load of a local file', Number(load.seconds.toFixed(2)), '-'],
-      ['download alone', Number(download.toFixed(2)), '-'],
-      ['sync: both', Number(both.seconds.toFixed(2)), (both.seconds / Math.max(load.seconds, download)).toFixed(2)],
+      ['load of a local file', Number(load.seconds.toFixed(2)), '-', ...cpuOf(load)],
+      ['download alone', Number(download.toFixed(2)), '-', '-', '-'],
+      [
+        'sync: both',
+        Number(both.seconds.toFixed(2)),
+        (both.seconds / Math.max(load.seconds, download)).toFixed(2),
+        ...cpuOf(both),
+      ],
     ],
   );
 });
