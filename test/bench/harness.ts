@@ -9,6 +9,7 @@ import type { DatasetSlug } from '../../src/sandbox/datasets.ts';
 import { generateLines } from '../../src/sandbox/generate.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/service.ts';
 import { createWorld, dateOf } from '../../src/sandbox/world.ts';
+import { endServer } from '../support/servers.ts';
 import { type Finished, measured, usageOf } from './processes.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -88,6 +89,7 @@ pipelines: { bench: { dataset: ${dataset}, to: { clickhouse: { table: bench } } 
     });
   } finally {
     lease.release();
+    await endServer(lease.endpoint.pid);
     await sandbox.close();
     await rm(work, { recursive: true, force: true, maxRetries: 5 });
   }

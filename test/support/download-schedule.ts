@@ -25,7 +25,12 @@ const LANES = 3;
 const NAME = /^sandbox-dns-\d{4}-\d{2}-\d{2}\.jsonl\.zst$/;
 
 /** What misfortune may end a run with. */
-const RIGHT_ERRORS: readonly ErrorCode[] = ['SOURCE_UNAVAILABLE', 'SOURCE_UNEXPECTED', 'FILE_CORRUPT'];
+const RIGHT_ERRORS: readonly ErrorCode[] = [
+  'SOURCE_UNAVAILABLE',
+  'SOURCE_UNEXPECTED',
+  'SOURCE_RATE_LIMITED',
+  'FILE_CORRUPT',
+];
 
 /** A published edition of the file. */
 interface Edition {

@@ -2,7 +2,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { Server } from '../../connectors/clickhouse/client.ts';
 import { ClickHouseDestination, type ClickHouseDestinationOptions } from '../../connectors/clickhouse/destination.ts';
 import { leaseEmbeddedServer } from '../../connectors/clickhouse/embedded/launch.ts';
@@ -11,6 +10,7 @@ import { COLUMNS } from '../../src/rows/columns.ts';
 import { type RunOutcome, run } from '../../src/run.ts';
 import { openLocalFile } from '../../src/spool.ts';
 import type { RemoteFile, Source } from '../../src/types.ts';
+import { endServer } from './servers.ts';
 
 const WRITER = new URL('../../connectors/clickhouse/rowbinary.ts', import.meta.url).href;
 
@@ -104,22 +104,10 @@ export async function openLab(): Promise<Lab> {
     async close() {
       await server.close();
       lease.release();
-      await ended(lease.endpoint.pid);
+      await endServer(lease.endpoint.pid);
       await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
     },
   };
-}
-
-/** Ends the server, whose tables nobody needs any more: one that is still ending would write into the folder again. */
-async function ended(pid: number): Promise<void> {
-  for (;;) {
-    try {
-      process.kill(pid, 'SIGKILL');
-    } catch {
-      return;
-    }
-    await sleep(10);
-  }
 }
 
 function sourceOf(path: string, { name, date, bytes, etag }: LabFile): Pick<Source, 'newest' | 'open' | 'tidy'> {

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { leaseEmbeddedServer } from '../../connectors/clickhouse/embedded/launch.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/service.ts';
+import { endServer } from './servers.ts';
 
 const BIN = fileURLToPath(new URL('../../src/bin.js', import.meta.url));
 
@@ -114,6 +115,7 @@ ${pipelines}
     }
     await send(`DROP DATABASE IF EXISTS ${database} SYNC`).catch(() => {});
     lease.release();
+    if (options.clickhouse === undefined) await endServer(lease.endpoint.pid);
     await sandbox.close();
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   }
