@@ -97,11 +97,8 @@ export class Server {
   }
 
   /** A statement without an answer. Not retried: after a lost answer nobody knows whether it happened. */
-  async command(sql: string, signal: AbortSignal, settings: ClickHouseSettings = {}): Promise<void> {
-    await this.#guarded(
-      () => this.#client.command({ query: sql, abort_signal: signal, clickhouse_settings: settings }),
-      signal,
-    );
+  async command(sql: string, signal: AbortSignal): Promise<void> {
+    await this.#guarded(() => this.#client.command({ query: sql, abort_signal: signal }), signal);
   }
 
   /** As `command`, for a statement that does no harm when it is done twice: retried. */

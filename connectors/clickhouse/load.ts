@@ -7,7 +7,7 @@ import { identifier, literal } from './names.ts';
 import { ROWBINARY_EXTRA_COLUMNS } from './rowbinary.ts';
 import type { Staging } from './staging.ts';
 import type { HeldSource, LiveState, WorkState } from './state.ts';
-import { checkRejected, checkRows, landedBlocks, sumBlocks, type Totals, verifyRows } from './verify.ts';
+import { checkRejected, checkRows, landedBlocks, sumBlocks, sumCounts, type Totals, verifyRows } from './verify.ts';
 
 /** Recording why a load ended must not hang on a server that is gone. */
 const ABANDON_TIMEOUT_MS = 20_000;
@@ -121,7 +121,7 @@ FORMAT JSONEachRow`,
     const failure = asDomainsyncError(error);
     if (failure.code === 'TAKEN_OVER') return;
     const signal = AbortSignal.timeout(ABANDON_TIMEOUT_MS);
-    const totals = sumLanded(this.#landed);
+    const totals = sumCounts(this.#landed.values());
     await recordEnded(this.#staging, this.#work, failure, resultOf(totals), signal);
     if (keep) await this.#staging.save({ ...this.#work, ended: true }, signal);
     else await this.#staging.drop(signal);
@@ -169,14 +169,6 @@ function resultOf(totals: Totals): LoadResult {
     rejected: totals.rejected,
     filtered: totals.filtered,
   };
-}
-
-function sumLanded(landed: ReadonlyMap<number, BlockCounts>): Totals {
-  const totals = { lines: 0, blank: 0, rejected: 0, filtered: 0, rows: 0 };
-  for (const block of landed.values()) {
-    for (const key of Object.keys(totals) as (keyof Totals)[]) totals[key] += block[key];
-  }
-  return totals;
 }
 
 /** A block's record as JSON; raw lines may be no valid UTF-8, so they travel as base64. */

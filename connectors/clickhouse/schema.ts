@@ -1,6 +1,6 @@
 /** The tables and views of contract section 4. All DDL but that of staging tables is here. */
 import type { Column } from '../../src/types.ts';
-import { identifier, literal, REJECTS_TABLE, RUNS_TABLE } from './names.ts';
+import { identifier, literal } from './names.ts';
 
 /** A column's type, by its kind. */
 export function columnType(column: Column): string {
@@ -124,5 +124,3 @@ export function createRejectsTable(table: string, history: number): string {
 TTL toDateTime(_recorded_at) + toIntervalSecond(${history})
 COMMENT 'domainsync: rejected lines'`;
 }
-
-export const SERVICE_TABLES = [RUNS_TABLE, REJECTS_TABLE] as const;

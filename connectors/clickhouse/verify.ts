@@ -35,13 +35,19 @@ export async function landedBlocks(staging: Staging, signal: AbortSignal): Promi
 
 /** @throws DESTINATION_VERIFY_FAILED when a block is missing */
 export function sumBlocks(landed: ReadonlyMap<number, BlockCounts>, blocks: number): Totals {
-  const totals = { lines: 0, blank: 0, rejected: 0, filtered: 0, rows: 0 };
   for (let number = 0; number < blocks; number += 1) {
-    const block = landed.get(number);
-    if (block === undefined) throw failed(`block ${number} of ${blocks} is not on record`);
-    for (const key of Object.keys(totals) as (keyof Totals)[]) totals[key] += block[key];
+    if (!landed.has(number)) throw failed(`block ${number} of ${blocks} is not on record`);
   }
   if (landed.size !== blocks) throw failed(`${landed.size} blocks are on record, the file has ${blocks}`);
+  return sumCounts(landed.values());
+}
+
+/** The counts of blocks, added up. */
+export function sumCounts(blocks: Iterable<BlockCounts>): Totals {
+  const totals = { lines: 0, blank: 0, rejected: 0, filtered: 0, rows: 0 };
+  for (const block of blocks) {
+    for (const key of Object.keys(totals) as (keyof Totals)[]) totals[key] += block[key];
+  }
   return totals;
 }
 
