@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
-import { Command, CommanderError, Option } from 'commander';
+import { CommanderError } from 'commander';
 import { notBuilt } from '../config/built.ts';
 import { loadConfig } from '../config/load.ts';
 import { nearest } from '../config/nearest.ts';
@@ -14,15 +14,10 @@ import { DEFAULT_BLOCK_BYTES } from './blocks.ts';
 import type { App, PipelineHandle, ServerFacts } from './commands/app.ts';
 import { clickhouseCommand } from './commands/clickhouse.ts';
 import type { DemoApp } from './commands/demo.ts';
-import { wholeNumber } from './commands/options.ts';
-import {
-  type RunCommand,
-  registerPipelineCommands,
-  registerServiceCommands,
-  type ServiceNeed,
-} from './commands/register.ts';
+import { buildProgram, type GlobalOptions } from './commands/program.ts';
+import type { ServiceNeed } from './commands/register.ts';
 import { asDomainsyncError, DomainsyncError, interrupted } from './errors.ts';
-import { createLogger, LOG_LEVELS, type LogLevel } from './logger.ts';
+import { createLogger } from './logger.ts';
 import { errorDocument, formatError, printJson } from './output.ts';
 import { createProgress } from './progress.ts';
 import { selectColumns } from './rows/columns.ts';
@@ -31,12 +26,6 @@ const { version } = createRequire(import.meta.url)('../package.json') as { versi
 
 /** More threads than this have nothing to do: ClickHouse takes in blocks more slowly than four threads encode them. */
 const MOST_THREADS = 4;
-
-interface GlobalOptions {
-  readonly config?: string;
-  readonly json?: boolean;
-  readonly logLevel: LogLevel;
-}
 
 /** A configuration with everything that was opened for it. */
 interface Opened {
@@ -60,8 +49,16 @@ export async function main(argv: readonly string[]): Promise<number> {
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
   // Whoever reads stdout may stop reading, such as `| head`.
   process.stdout.on('error', () => process.exit(exitCode));
-  const program = buildProgram(controller.signal, (code) => {
-    exitCode = code;
+  const { signal } = controller;
+  const program = buildProgram({
+    version,
+    signal,
+    run: (options, need, command) => withConfig(options, need, signal, ({ app }) => command(app)),
+    clickhouse: (options) => withConfig(options, false, signal, serveClickHouse),
+    demo: (options) => demo(options, signal),
+    done: (code) => {
+      exitCode = code;
+    },
   });
   try {
     await program.parseAsync([...argv], { from: 'user' });
@@ -72,52 +69,6 @@ export async function main(argv: readonly string[]): Promise<number> {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
   }
   return exitCode;
-}
-
-function buildProgram(signal: AbortSignal, done: (code: number) => void): Command {
-  const program = new Command('domainsync')
-    .description('Keeps ClickHouse tables in sync with the dated files of a domain dataset service.')
-    .version(version, '-V, --version')
-    .option('-c, --config <file>', 'configuration file (default: config/domainsync.yaml, or DOMAINSYNC_CONFIG)')
-    .option('--json', 'one JSON document on stdout')
-    .addOption(new Option('--log-level <level>', 'least severe log lines shown').choices(LOG_LEVELS).default('info'))
-    .exitOverride()
-    .showHelpAfterError('(run with --help for the commands and options)');
-  const run = async (need: ServiceNeed, action: Action): Promise<void> => {
-    done(await withConfig(program.opts<GlobalOptions>(), need, signal, action));
-  };
-  const runCommand: RunCommand = (need, command) => run(need, ({ app }) => command(app));
-  registerPipelineCommands(program, runCommand);
-  registerServiceCommands(program, runCommand);
-  program
-    .command('demo')
-    .description('the whole product in one go, with a stand-in service and an embedded ClickHouse')
-    .action(async () => done(await demo(program.opts<GlobalOptions>(), signal)));
-  program
-    .command('sandbox')
-    .description('serve a stand-in for the dataset service, with invented data')
-    .option('--port <port>', 'port of 127.0.0.1', wholeNumber(0, 65_535), 8787)
-    .option('--rows <n>', 'domains', wholeNumber(1, 100_000_000), 20_000)
-    .option('--seed <n>', 'other data for another seed', wholeNumber(0, 0xffff_ffff), 1)
-    .option('--publish-every <seconds>', 'publish the next files so often', wholeNumber(1, 1_000_000))
-    .action(async (options: { port: number; rows: number; seed: number; publishEvery?: number }) => {
-      const print = (line: string): void => void process.stdout.write(`${line}\n`);
-      const { sandboxCommand } = await import('./commands/sandbox.ts');
-      await sandboxCommand({ ...options, print, signal });
-    });
-  program
-    .command('clickhouse')
-    .description('run the embedded ClickHouse in the foreground, for other programs')
-    .action(() => run(false, serveClickHouse));
-  program
-    .command('worker')
-    .description('keep the schedules of all pipelines (not built yet)')
-    .action(() => {
-      throw new DomainsyncError('NOT_BUILT', 'the worker is not built yet', {
-        hint: "Until then, start 'domainsync sync' from cron or a systemd timer.",
-      });
-    });
-  return program;
 }
 
 /** Loads the configuration, runs the action, and closes whatever it opened. Errors are told with its secrets redacted. */
