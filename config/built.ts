@@ -8,9 +8,6 @@ interface Missing {
 
 const MISSING: readonly Missing[] = [
   { what: 'to.kafka: publishing to Kafka', used: ({ to }) => to.kafka !== undefined },
-  { what: 'to.clickhouse.mode: replace', used: ({ to }) => to.clickhouse?.mode === 'replace' },
-  { what: 'to.clickhouse.mode: append', used: ({ to }) => to.clickhouse?.mode === 'append' },
-  { what: 'to.clickhouse.table: several pipelines sharing one table', used: sharesTable },
 ];
 
 /** Why this version cannot run the pipeline, in words for the user (the message of NOT_BUILT); null: it can. */
@@ -19,10 +16,4 @@ export function notBuilt(pipeline: Pipeline, config: Config): string | null {
   return missing.length === 0
     ? null
     : `pipeline '${pipeline.name}' is valid, but this version cannot run yet: ${missing.join('; ')}`;
-}
-
-function sharesTable(pipeline: Pipeline, config: Config): boolean {
-  const table = pipeline.to.clickhouse?.table;
-  if (table === undefined) return false;
-  return config.pipelines.some((other) => other.name !== pipeline.name && other.to.clickhouse?.table === table);
 }

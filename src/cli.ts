@@ -165,9 +165,22 @@ function handle(
     server,
     destinations: async () => {
       if (to.clickhouse === undefined) return [];
-      const { table, changes, deletes } = to.clickhouse;
+      const { table, mode, changes, deletes } = to.clickhouse;
+      const shared = config.pipelines.some((other) => other.name !== name && other.to.clickhouse?.table === table);
       const history = { runs: seconds(config.history.runs), rejects: seconds(config.history.rejects) };
-      const options = { pipeline: name, target, table, changes, deletes, where, maxRejected, minRows, history };
+      const options = {
+        pipeline: name,
+        target,
+        table,
+        mode,
+        shared,
+        changes,
+        deletes,
+        where,
+        maxRejected,
+        minRows,
+        history,
+      };
       return [(await clickhouse()).destination({ ...options, columns: selectColumns(columns) })];
     },
   };

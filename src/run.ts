@@ -1,5 +1,6 @@
 /** One run of one pipeline into one destination, as one chain. */
 import { splitBlocks } from './blocks.ts';
+import { type Decision, decide } from './decide.ts';
 import { createEncodePool } from './encode/pool.ts';
 import { asDomainsyncError, type DomainsyncError, type ErrorCode } from './errors.ts';
 import { decompress } from './frames.ts';
@@ -38,11 +39,10 @@ export interface RunSettings {
   readonly threads: number;
 }
 
-/** What a run did. `current`: the newest file is held; `older`: the file offered is older than the one held. */
+/** What a run did: loaded the newest file, or found that there is nothing to do (see Decision). */
 export type RunOutcome =
   | { readonly kind: 'loaded'; readonly file: RemoteFile; readonly result: LoadResult; readonly seconds: number }
-  | { readonly kind: 'current'; readonly file: RemoteFile; readonly held: Held }
-  | { readonly kind: 'older'; readonly file: RemoteFile; readonly held: Held };
+  | { readonly kind: Exclude<Decision, 'load'>; readonly file: RemoteFile; readonly held: Held };
 
 /** After these the staged rows are of no use to a next run: the file is bad, or what landed is. */
 const USELESS_AFTER: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
@@ -55,13 +55,6 @@ const USELESS_AFTER: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 
 /** A service that replaces its file so often within one run is given up until the next. */
 const MOST_REPLACED = 3;
-
-/** What a sync would do with a file: nothing is opened. */
-export function decide(held: Held | null, file: RemoteFile, force: boolean): 'load' | 'current' | 'older' {
-  if (held === null) return 'load';
-  if (file.date < held.date) return 'older';
-  return sameFile(held, file) && !force ? 'current' : 'load';
-}
 
 /**
  * Brings the destination to the newest file, or finds that it is there. Killed at any instant, the next run goes on.

@@ -10,6 +10,8 @@ import {
   type Load,
   type LoadRequest,
   type RecordedReject,
+  type RemoteFile,
+  type RolledBack,
   sameFile,
   sourceKey,
   type Target,
@@ -17,14 +19,18 @@ import {
 } from '../../src/types.ts';
 import type { LiveTables } from './apply.ts';
 import type { Server } from './client.ts';
-import { countRejects, lastRun, listRejects, recordEnded, recordLoaded } from './history.ts';
+import { readLiveState } from './held.ts';
+import { countRejects, lastRun, listRejects, recordEnded } from './history.ts';
+import { heldBeside, holding, previousTable, type TablePart } from './holding.ts';
 import { ClickHouseLoad, type LoadContext } from './load.ts';
 import { REJECTS_TABLE, RUNS_TABLE } from './names.ts';
-import { prepareTables, readLiveState } from './prepare.ts';
+import { prepareTables } from './prepare.ts';
+import { completeRollback, type RollbackTables, rollBack } from './rollback.ts';
 import { MAX_REVISION, type RowBinaryOptions } from './rowbinary.ts';
+import type { TableMode } from './schema.ts';
 import { createStaging, letGoOnFailure, runElsewhere, type Staging, takeOver } from './staging.ts';
 import { dropSet, listSets } from './staging-sets.ts';
-import { emptyLiveState, type LiveState, loadKey, type WorkState } from './state.ts';
+import { emptyLiveState, type HeldSource, type LiveState, loadKey, type WorkState } from './state.ts';
 import { landedBlocks } from './verify.ts';
 
 /** What a pipeline's configuration says of this destination. */
@@ -32,6 +38,9 @@ export interface ClickHouseDestinationOptions {
   readonly pipeline: string;
   readonly target: Target;
   readonly table: string;
+  readonly mode: TableMode;
+  /** Other pipelines of the configuration load into the table too. */
+  readonly shared: boolean;
   /** Rows that are gone from the file are deleted. */
   readonly deletes: boolean;
   /** Keep `<table>_changes`. */
@@ -50,24 +59,26 @@ export class ClickHouseDestination implements Destination {
   readonly name = 'clickhouse';
   readonly #server: Server;
   readonly #options: ClickHouseDestinationOptions;
-  readonly #source: string;
+  readonly #part: TablePart;
   readonly #tables: LiveTables;
 
   constructor(server: Server, options: ClickHouseDestinationOptions) {
     this.#server = server;
     this.#options = options;
-    this.#source = sourceKey(options.target);
+    this.#part = { table: options.table, mode: options.mode, source: sourceKey(options.target) };
     this.#tables = {
+      mode: options.mode,
       live: server.table(options.table),
+      previous: options.mode === 'replace' ? previousTable(options.table) : null,
       changes: options.changes ? server.table(`${options.table}_changes`) : null,
       columns: options.columns,
       deletes: options.deletes,
+      shared: options.shared,
     };
   }
 
-  async held(signal: AbortSignal): Promise<Held | null> {
-    const state = await this.#liveState(signal);
-    return state?.sources[this.#source] ?? null;
+  held(signal: AbortSignal): Promise<Held | null> {
+    return holding(this.#server, this.#part, signal);
   }
 
   async recover(keepUnfinished: boolean, signal: AbortSignal): Promise<void> {
@@ -89,20 +100,59 @@ export class ClickHouseDestination implements Destination {
   }
 
   async #recoverOwned(staging: Staging, work: WorkState, keep: boolean, signal: AbortSignal): Promise<void> {
-    const held = (await this.#liveState(signal))?.sources[work.source];
+    if (work.rollback) return completeRollback(staging, work, this.#rollbackTables(), signal);
+    const held = await this.#heldBeside(work.file, signal);
     if (held?.run.id === work.run) {
       // Visible, but perhaps not on record.
-      await recordLoaded(this.#server, held, signal);
-      await staging.drop(signal);
-    } else if (work.phase === 'ready') {
+      const load = await this.#resumed(staging, work, this.#context(true, work), signal);
+      await load.visible(held, signal);
+    } else if (work.phase === 'ready' && (await this.#liveState(signal))?.id === work.table) {
       const load = await this.#resumed(staging, work, this.#context(true, work), signal);
       await load.applyReady(signal);
     } else if (!keep && held !== undefined && (held.date > work.file.date || sameFile(held, work.file))) {
       await this.#discard(staging, work, signal);
     } else {
       staging.letGo();
-      await staging.save(work, signal);
+      // What was ready was made for a table that is gone: the rows that landed are good, and go into the one that is there.
+      await staging.save({ ...work, phase: 'loading', result: null }, signal);
     }
+  }
+
+  #heldBeside(file: RemoteFile, signal: AbortSignal): Promise<HeldSource | undefined> {
+    return heldBeside(this.#server, this.#part, file, signal);
+  }
+
+  async rollback(signal: AbortSignal): Promise<RolledBack> {
+    const { mode, table, pipeline } = this.#options;
+    if (mode !== 'replace') {
+      throw new DomainsyncError(
+        'USAGE',
+        `pipeline ${pipeline} is of mode ${mode}: only mode replace keeps the table before`,
+      );
+    }
+    if ((await this.#liveState(signal)) === null) {
+      throw new DomainsyncError('USAGE', `nothing to roll back: there is no table ${table}`);
+    }
+    try {
+      await this.recover(true, signal);
+      return await rollBack(this.#server, this.#rollbackTables(), signal);
+    } catch (error) {
+      if (!(error instanceof DomainsyncError) || !['RUN_ELSEWHERE', 'TAKEN_OVER'].includes(error.code)) throw error;
+      // Not the end with 0 that it is for a run: what was asked for has not been done.
+      throw new DomainsyncError(
+        'DESTINATION_REFUSED',
+        `a run of pipeline ${pipeline} is at work: nothing was rolled back`,
+        {
+          cause: error,
+          hint: 'Wait for it to end, or interrupt it, then roll back again.',
+        },
+      );
+    }
+  }
+
+  #rollbackTables(): RollbackTables {
+    const { pipeline, table } = this.#options;
+    return { pipeline, source: this.#part.source, live: table, previous: previousTable(table) };
   }
 
   /** Gives up what a run that was killed or interrupted had landed, on record. */
@@ -123,11 +173,20 @@ export class ClickHouseDestination implements Destination {
     const staging = await takeOver(this.#server, pipeline, set, signal);
     return letGoOnFailure(staging, async () => {
       // Killed after our recover(), while it was being applied: that is for the next recover().
-      if (work.phase === 'ready') throw await this.#yield(staging, work, signal);
-      if (work.key === key) return this.#resumed(staging, work, this.#context(request.force, work), signal);
+      if (work.phase === 'ready' || work.rollback) throw await this.#yield(staging, work, signal);
+      if (work.key === key) return this.#goOn(staging, work, request.force, signal);
       await this.#discard(staging, work, signal);
       return this.#begin(request, key, staging.epoch, signal);
     });
+  }
+
+  /** Goes on with a load, into the table that is there now: a person may have dropped the one that it was begun for. */
+  async #goOn(staging: Staging, begun: WorkState, force: boolean, signal: AbortSignal): Promise<Load> {
+    const state = await this.#liveState(signal);
+    const held = await this.#heldBeside(begun.file, signal);
+    const work = { ...begun, table: state?.id ?? '', previousDate: held?.date ?? null };
+    if (work.table !== begun.table) await staging.save(work, signal);
+    return this.#resumed(staging, work, this.#context(force, work), signal);
   }
 
   /** Lets go of a load that is not ours to go on with. @returns RUN_ELSEWHERE */
@@ -140,7 +199,8 @@ export class ClickHouseDestination implements Destination {
   /** Starts a load anew, above an epoch that was ours. @throws RUN_ELSEWHERE */
   async #begin(request: LoadRequest, key: string, above: number, signal: AbortSignal): Promise<Load> {
     const { file, force } = request;
-    const held = (await this.#liveState(signal))?.sources[this.#source];
+    const { pipeline, mode } = this.#options;
+    const held = await this.#heldBeside(file, signal);
     const revision = held?.date === file.date ? held.revision + 1 : 0;
     if (revision > MAX_REVISION) {
       const what = `the files of ${file.date} have been loaded ${revision} times: more revisions of one date cannot be told apart`;
@@ -152,17 +212,21 @@ export class ClickHouseDestination implements Destination {
       run: randomUUID(),
       key,
       startedAt: new Date().toISOString(),
-      source: this.#source,
+      source: this.#part.source,
+      table: (await this.#liveState(signal))?.id ?? '',
       file,
       revision,
       previousDate: held?.date ?? null,
       ended: false,
+      rollback: false,
+      sourceColumns: [],
       result: null,
     };
-    const staging = await createStaging(this.#server, this.#options.pipeline, this.#tables.live, state, above, signal);
+    const model = { table: this.#tables.live, mode };
+    const staging = await createStaging(this.#server, pipeline, model, state, above, signal);
     return letGoOnFailure(staging, async () => {
       // Another run may have loaded a file, perhaps a later one, since this run decided to load its own.
-      const now = (await this.#liveState(signal))?.sources[this.#source];
+      const now = await this.#heldBeside(file, signal);
       const needless = now !== undefined && (now.date > file.date || (sameFile(now, file) && !force));
       if (needless || now?.run.id !== held?.run.id) {
         await staging.drop(signal);
@@ -201,16 +265,21 @@ export class ClickHouseDestination implements Destination {
   }
 
   #context(force: boolean, work: Pick<WorkState, 'file' | 'revision'>): LoadContext {
-    const { columns, where, writerModule, maxRejected, minRows } = this.#options;
-    const writerOptions: RowBinaryOptions = { fileDate: work.file.date, revision: work.revision, source: this.#source };
+    const { mode, columns, where, writerModule, maxRejected, minRows } = this.#options;
+    const writerOptions: RowBinaryOptions = {
+      fileDate: work.file.date,
+      revision: work.revision,
+      source: this.#part.source,
+    };
     const encoding: Encoding = { writerModule, writerOptions, columns, where };
     return {
+      name: `${this.#server.database}.${this.#options.table}`,
       tables: this.#tables,
       encoding,
       maxRejected,
       minRows,
       force,
-      liveState: async (signal) => (await this.#liveState(signal)) ?? emptyLiveState(columns),
+      liveState: async (signal) => (await this.#liveState(signal)) ?? emptyLiveState(mode, columns),
     };
   }
 
@@ -219,7 +288,7 @@ export class ClickHouseDestination implements Destination {
   }
 
   #prepare(signal: AbortSignal): Promise<void> {
-    return prepareTables(this.#server, this.#options, this.#tables, signal);
+    return prepareTables(this.#server, this.#options, signal);
   }
 
   async #exists(table: string, signal: AbortSignal): Promise<boolean> {

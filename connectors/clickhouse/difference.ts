@@ -28,6 +28,8 @@ export interface DifferenceContext {
   readonly columns: readonly Column[];
   /** False: rows that are gone from the file stay, and are no difference. */
   readonly deletes: boolean;
+  /** False: rows of the live table were hashed in another way. Those that differ are stored anew, and are no changes. */
+  readonly comparable: boolean;
   readonly source: string;
   readonly fileDate: string;
   readonly previousDate: string;
@@ -40,17 +42,24 @@ export function createDiffTable(table: string): string {
   return `CREATE TABLE ${table} (domain String, op UInt8) ENGINE = MergeTree ORDER BY domain`;
 }
 
-/** Every domain in which live (rows of this source) and next differ, with the kind of difference. */
+/**
+ * Every domain in which live and next differ, with the kind of difference. With `deletes` a table's rows of other sources
+ * are left out; without, any source may have brought a row, and one from a newer file stays.
+ */
 export function insertDiff(tables: DifferenceTables, context: DifferenceContext): string {
+  const { deletes, comparable } = context;
   const touch = hashOf(context.columns.filter((column) => !column.countsAsChange).map((column) => column.name));
+  const version = deletes ? '' : ', _version';
   const side = (table: string, where: string): string =>
-    `(SELECT domain, _hash AS hash, ${touch} AS touch FROM ${table} FINAL${where})`;
+    `(SELECT domain, _hash AS hash, ${touch} AS touch${version} FROM ${table} FINAL${where})`;
+  const changed = comparable ? DIFFERENCE.update : DIFFERENCE.touched;
+  const differs = "l.domain = '' OR n.domain = '' OR n.hash != l.hash OR n.touch != l.touch";
   return `INSERT INTO ${tables.diff}
 SELECT if(n.domain = '', l.domain, n.domain),
-  multiIf(l.domain = '', ${DIFFERENCE.insert}, n.domain = '', ${DIFFERENCE.delete}, n.hash != l.hash, ${DIFFERENCE.update}, ${DIFFERENCE.touched})
+  multiIf(l.domain = '', ${DIFFERENCE.insert}, n.domain = '', ${DIFFERENCE.delete}, n.hash != l.hash, ${changed}, ${DIFFERENCE.touched})
 FROM ${side(tables.next, '')} AS n
-${context.deletes ? 'FULL OUTER' : 'LEFT'} JOIN ${side(tables.live, ` WHERE _source = ${literal(context.source)}`)} AS l ON n.domain = l.domain
-WHERE l.domain = '' OR n.domain = '' OR n.hash != l.hash OR n.touch != l.touch
+${deletes ? 'FULL OUTER' : 'LEFT'} JOIN ${side(tables.live, deletes ? ` WHERE _source = ${literal(context.source)}` : '')} AS l ON n.domain = l.domain
+WHERE ${deletes ? differs : `(${differs}) AND (l.domain = '' OR n._version > l._version)`}
 ${DIFFERENCE_SETTINGS}`;
 }
 
@@ -111,10 +120,11 @@ export function insertUpdateChanges(tables: DifferenceTables, context: Differenc
   // One hash per column: null and maps compare like everything else.
   const hashes = `[${columns.map((name) => hashOf([name])).join(', ')}] AS hashes`;
   const updated = `op = ${DIFFERENCE.update}`;
+  const ofSource = context.deletes ? ` WHERE _source = ${literal(context.source)}` : '';
   return `INSERT INTO ${tables.changes}
 SELECT n.domain, 'update', arrayFilter((name, a, b) -> a != b, [${columns.map(literal).join(', ')}], n.hashes, l.hashes), ${constants(context)}
 FROM (SELECT domain, ${hashes} FROM ${differing(tables.delta, tables, range, updated)}) AS n
-INNER JOIN (SELECT domain, ${hashes} FROM ${differing(tables.live, tables, range, updated)} WHERE _source = ${literal(context.source)}) AS l
+INNER JOIN (SELECT domain, ${hashes} FROM ${differing(tables.live, tables, range, updated)}${ofSource}) AS l
   ON n.domain = l.domain
 ${DIFFERENCE_SETTINGS}`;
 }

@@ -27,14 +27,34 @@ interface RunRow {
   readonly etag: string | null;
   readonly startedAt: string;
   readonly bytes: number;
-  readonly outcome: 'loaded' | 'failed' | 'interrupted';
+  readonly outcome: 'loaded' | 'failed' | 'interrupted' | 'rolled-back';
   readonly result: LoadResult;
   readonly error: Error | null;
 }
 
 /** Records that what a live table holds was loaded. Harmless when repeated. */
-export async function recordLoaded(server: Server, held: HeldSource, signal: AbortSignal): Promise<void> {
-  const { id, epoch, pipeline, startedAt, bytes, result } = held.run;
+export function recordLoaded(server: Server, held: HeldSource, signal: AbortSignal): Promise<void> {
+  return recordHeld(server, held, 'loaded', held.run.startedAt, signal);
+}
+
+/** Records that a load was taken back. Harmless when repeated. */
+export function recordRolledBack(
+  server: Server,
+  held: HeldSource,
+  startedAt: string,
+  signal: AbortSignal,
+): Promise<void> {
+  return recordHeld(server, held, 'rolled-back', startedAt, signal);
+}
+
+async function recordHeld(
+  server: Server,
+  held: HeldSource,
+  outcome: 'loaded' | 'rolled-back',
+  startedAt: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const { id, epoch, pipeline, bytes, result } = held.run;
   await record(
     server,
     {
@@ -46,7 +66,7 @@ export async function recordLoaded(server: Server, held: HeldSource, signal: Abo
       etag: held.etag,
       startedAt,
       bytes,
-      outcome: 'loaded',
+      outcome,
       result,
       error: null,
     },
@@ -86,7 +106,7 @@ async function record(server: Server, row: RunRow, signal: AbortSignal): Promise
   const runs = server.table(RUNS_TABLE);
   // Of one load there is one end, but any number of interruptions, each of its own epoch.
   const [seen] = await server.query<{ n: string }>(
-    `SELECT count() AS n FROM ${runs} WHERE _run = {run:String} AND outcome = {outcome:String} AND (_epoch = {epoch:UInt64} OR outcome = 'loaded')`,
+    `SELECT count() AS n FROM ${runs} WHERE _run = {run:String} AND outcome = {outcome:String} AND (_epoch = {epoch:UInt64} OR outcome IN ('loaded', 'rolled-back'))`,
     signal,
     { run: row.run, outcome: row.outcome, epoch: row.epoch },
   );

@@ -1,19 +1,35 @@
 /** One file on its way into one table: blocks into staging, then verified, applied and recorded. */
-import { asDomainsyncError } from '../../src/errors.ts';
+import { randomUUID } from 'node:crypto';
+import { asDomainsyncError, DomainsyncError } from '../../src/errors.ts';
 import type { BlockCounts, EncodedBlock, Encoding, Load, LoadResult } from '../../src/types.ts';
-import { attachDelta, buildDelta, buildNext, exchangeFirst, type LiveTables } from './apply.ts';
+import { buildPartition, replacePartition } from './append.ts';
+import { attachDelta, buildDelta, type LiveTables } from './apply.ts';
+import { exchangeNext, keepPrevious } from './exchange.ts';
+import { saveHeld } from './held.ts';
 import { recordEnded, recordLoaded, recordRejects } from './history.ts';
-import { identifier, literal } from './names.ts';
+import { identifier } from './names.ts';
+import { buildNext } from './next.ts';
 import { ROWBINARY_EXTRA_COLUMNS } from './rowbinary.ts';
 import type { Staging } from './staging.ts';
-import type { HeldSource, LiveState, WorkState } from './state.ts';
-import { checkRejected, checkRows, landedBlocks, sumBlocks, sumCounts, type Totals, verifyRows } from './verify.ts';
+import { type HeldSource, type LiveState, layoutOf, type WorkState } from './state.ts';
+import {
+  checkRejected,
+  checkRows,
+  landedBlocks,
+  sourceColumns,
+  sumBlocks,
+  sumCounts,
+  type Totals,
+  verifyRows,
+} from './verify.ts';
 
 /** Recording why a load ended must not hang on a server that is gone. */
 const ABANDON_TIMEOUT_MS = 20_000;
 
 /** What a load needs to know of its pipeline and table. */
 export interface LoadContext {
+  /** The live table, for people. */
+  readonly name: string;
   readonly tables: LiveTables;
   readonly encoding: Encoding;
   readonly maxRejected: number;
@@ -68,31 +84,41 @@ FORMAT JSONEachRow`,
 
   async finish(blocks: number, signal: AbortSignal): Promise<LoadResult> {
     const context = this.#context;
+    const { mode, live: table, shared } = context.tables;
     const landed = await landedBlocks(this.#staging, signal);
     const totals = sumBlocks(landed, blocks);
     await recordRejects(this.#staging, this.#work, signal);
     const live = await context.liveState(signal);
+    if (live.id !== this.#work.table) throw tableGone(context.name);
+    const before = live.sources[this.#work.source] ?? null;
     checkRejected(totals, context.maxRejected);
-    if (!context.force) {
-      checkRows(totals, live.sources[this.#work.source]?.run.result.rowsWritten ?? null, context.minRows);
-    }
+    if (!context.force) checkRows(totals, before?.run.result.rowsWritten ?? null, context.minRows);
     await verifyRows(this.#staging, signal);
-    const distinct = await buildNext(this.#staging, context.tables, signal);
-    if (Object.keys(live.sources).length === 0) return this.#finishFirst(live, totals, distinct, signal);
-    return this.#finishLater(totals, distinct, signal);
+    const columns = await sourceColumns(this.#staging, signal);
+    this.#work = { ...this.#work, sourceColumns: columns };
+    const rows = await buildNext(this.#staging, table, mode, this.#work, signal);
+    const result = { ...resultOf(totals), inserted: rows, ...columnNews(before?.sourceColumns ?? null, columns) };
+    const first = mode === 'sync' && !shared && Object.keys(live.sources).length === 0;
+    if (mode === 'replace' || first) return this.#exchange(live, result, rows, signal);
+    if (mode === 'append') {
+      await buildPartition(this.#staging, this.#work, rows, signal);
+      return this.#ready(result, signal);
+    }
+    const comparable = before === null || before.layout === layoutOf(context.tables.columns);
+    const counts = await buildDelta(this.#staging, context.tables, this.#work, { rows, comparable }, signal);
+    return this.#ready({ ...result, ...counts }, signal);
   }
 
-  async #finishFirst(live: LiveState, totals: Totals, distinct: number, signal: AbortSignal): Promise<LoadResult> {
-    const result = { ...resultOf(totals), inserted: distinct, updated: 0, deleted: 0, unchanged: 0 };
-    const held = this.#held(result, distinct);
-    await exchangeFirst(this.#staging, this.#context.tables, withSource(live, this.#work.source, held), signal);
-    await this.#recordAndDrop(held, signal);
+  async #exchange(live: LiveState, result: LoadResult, rows: number, signal: AbortSignal): Promise<LoadResult> {
+    const held = this.#held(result, rows);
+    // A new id: whatever else was recorded of the table that goes is not true of this one.
+    const state = { ...live, id: randomUUID(), sources: { ...live.sources, [this.#work.source]: held } };
+    await exchangeNext(this.#staging, this.#context.tables.live, state, signal);
+    await this.visible(held, signal);
     return result;
   }
 
-  async #finishLater(totals: Totals, distinct: number, signal: AbortSignal): Promise<LoadResult> {
-    const counts = await buildDelta(this.#staging, this.#context.tables, this.#work, distinct, signal);
-    const result = { ...resultOf(totals), ...counts };
+  async #ready(result: LoadResult, signal: AbortSignal): Promise<LoadResult> {
     this.#work = { ...this.#work, phase: 'ready', result };
     await this.#staging.save(this.#work, signal);
     return this.applyReady(signal);
@@ -101,19 +127,26 @@ FORMAT JSONEachRow`,
   /** From phase `ready` to the end; also for a load that a killed run left there. Harmless when repeated. */
   async applyReady(signal: AbortSignal): Promise<LoadResult> {
     const { tables, liveState } = this.#context;
-    const result = this.#work.result;
+    const { source, table, result } = this.#work;
     if (result === null) throw new Error('a load in phase ready has no result');
-    await attachDelta(this.#staging, tables, this.#work, signal);
-    const held = this.#held(result, result.inserted + result.updated + result.unchanged);
-    const state = withSource(await liveState(signal), this.#work.source, held);
-    // The comment of the live table is not fenced by a staging table's name: saving first is what shows us still owner.
+    if (tables.mode === 'append') await replacePartition(this.#staging, tables.live, this.#work, signal);
+    else await attachDelta(this.#staging, tables, this.#work, signal);
+    const before = (await liveState(signal)).sources[source]?.rows ?? 0;
+    const rows = tables.mode === 'append' ? result.inserted : before + result.inserted - result.deleted;
+    const held = this.#held(result, rows);
+    // What is held is not fenced by a staging table's name: saving first is what shows us still owner.
     await this.#staging.save(this.#work, signal);
-    await this.#staging.server.repeatable(
-      `ALTER TABLE ${tables.live} MODIFY COMMENT ${literal(JSON.stringify(state))}`,
-      signal,
-    );
-    await this.#recordAndDrop(held, signal);
+    await saveHeld(this.#staging.server, { id: table, source }, held, signal);
+    await this.visible(held, signal);
     return result;
+  }
+
+  /** What is left to do once the file is visible, and held. Harmless when repeated. */
+  async visible(held: HeldSource, signal: AbortSignal): Promise<void> {
+    const { previous } = this.#context.tables;
+    if (previous !== null) await keepPrevious(this.#staging, previous, this.#work.source, signal);
+    await recordLoaded(this.#staging.server, held, signal);
+    await this.#staging.drop(signal);
   }
 
   async abandon(error: Error, keep: boolean): Promise<void> {
@@ -127,11 +160,6 @@ FORMAT JSONEachRow`,
     else await this.#staging.drop(signal);
   }
 
-  async #recordAndDrop(held: HeldSource, signal: AbortSignal): Promise<void> {
-    await recordLoaded(this.#staging.server, held, signal);
-    await this.#staging.drop(signal);
-  }
-
   #held(result: LoadResult, rows: number): HeldSource {
     const { file, revision, run, startedAt } = this.#work;
     return {
@@ -142,6 +170,8 @@ FORMAT JSONEachRow`,
       size: file.size,
       loadedAt: new Date().toISOString(),
       rows,
+      layout: layoutOf(this.#context.tables.columns),
+      sourceColumns: this.#work.sourceColumns,
       run: {
         id: run,
         epoch: this.#staging.epoch,
@@ -154,8 +184,26 @@ FORMAT JSONEachRow`,
   }
 }
 
-function withSource(live: LiveState, source: string, held: HeldSource): LiveState {
-  return { ...live, sources: { ...live.sources, [source]: held } };
+function tableGone(table: string): DomainsyncError {
+  return new DomainsyncError(
+    'DESTINATION_REFUSED',
+    `the table ${table} was dropped or exchanged while a file was being loaded`,
+    {
+      hint: 'Run again: what has landed is kept, and goes into the table that is there then.',
+    },
+  );
+}
+
+/** What is told of a file whose columns are not those of the one before. */
+function columnNews(
+  before: readonly string[] | null,
+  now: readonly string[],
+): Pick<LoadResult, 'newColumns' | 'goneColumns'> {
+  if (before === null) return {};
+  return {
+    newColumns: now.filter((name) => !before.includes(name)),
+    goneColumns: before.filter((name) => !now.includes(name)),
+  };
 }
 
 function resultOf(totals: Totals): LoadResult {

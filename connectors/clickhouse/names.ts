@@ -12,20 +12,31 @@ export function literal(text: string): string {
 
 export const RUNS_TABLE = 'domainsync_runs';
 export const REJECTS_TABLE = 'domainsync_rejects';
+export const HELD_TABLE = 'domainsync_held';
 
 /**
  * The tables of one load, `domainsync_staging_<pipeline>_<epoch>_<part>`; a pipeline's name holds no underscore.
  * - rows     the file's lines as they land, never deduplicated, so that they can be counted; its comment is the WorkState
  * - blocks   a record per landed block, with its counts and rejects
  * - lease    the owner's heartbeats
+ * - merged   the rows with replaced ones merged away, where the live table's engine would keep them
  * - next     the rows as a table like the live one
  * - diff     domain and kind of difference between live and next
  * - delta    rows and delete marks to attach to the live table
  * - changes  rows to put into the change feed
  */
-export type StagingPart = 'rows' | 'blocks' | 'lease' | 'next' | 'diff' | 'delta' | 'changes';
+export type StagingPart = 'rows' | 'blocks' | 'lease' | 'merged' | 'next' | 'diff' | 'delta' | 'changes';
 
-export const STAGING_PARTS: readonly StagingPart[] = ['rows', 'blocks', 'lease', 'next', 'diff', 'delta', 'changes'];
+export const STAGING_PARTS: readonly StagingPart[] = [
+  'rows',
+  'blocks',
+  'lease',
+  'merged',
+  'next',
+  'diff',
+  'delta',
+  'changes',
+];
 
 export function stagingTable(pipeline: string, epoch: number, part: StagingPart): string {
   return `${stagingPrefix(pipeline)}${epoch}_${part}`;

@@ -1,25 +1,30 @@
-/** Before a load: the tables are there, they are ours, and they have the columns that the pipeline loads. */
+/** Before a load: the tables are there, they are ours, and they are of the mode and columns that the pipeline loads. */
 import { DomainsyncError } from '../../src/errors.ts';
 import type { Column } from '../../src/types.ts';
-import type { LiveTables } from './apply.ts';
 import type { Server } from './client.ts';
-import { identifier, REJECTS_TABLE, RUNS_TABLE } from './names.ts';
+import { fitColumns, fitView } from './columns.ts';
+import { foreign, readLiveState } from './held.ts';
+import { HELD_TABLE, identifier, REJECTS_TABLE, RUNS_TABLE } from './names.ts';
 import {
-  columnType,
   createChangesTable,
+  createHeldTable,
   createLiveTable,
   createLiveView,
   createRejectsTable,
   createRunsTable,
-  OWN_COLUMNS,
+  type TableMode,
 } from './schema.ts';
 import { emptyLiveState, type LiveState, parseComment } from './state.ts';
 
 /** Tells the change feed from a table of the user's. */
 const CHANGES_COMMENT = 'domainsync: change feed';
 
+/** The oldest long-term release with all that the statements use. Tried with 26.7. */
+const MINIMUM_VERSION: readonly [number, number] = [24, 8];
+
 export interface PrepareOptions {
   readonly table: string;
+  readonly mode: TableMode;
   readonly changes: boolean;
   readonly columns: readonly Column[];
   /** Seconds that domainsync_runs and domainsync_rejects remember. */
@@ -27,38 +32,41 @@ export interface PrepareOptions {
 }
 
 /**
- * Makes what is missing: database, tables, views. What is there is left as it is.
- * @throws DESTINATION_FOREIGN_TABLE, DESTINATION_REFUSED when the table has other columns than the pipeline
+ * Makes what is missing: database, tables, views, columns. What is there is left as it is.
+ * @throws DESTINATION_FOREIGN_TABLE, DESTINATION_REFUSED when the server is too old, or the table of another mode or
+ *   with other columns than the pipeline
  */
-export async function prepareTables(
-  server: Server,
-  options: PrepareOptions,
-  tables: LiveTables,
-  signal: AbortSignal,
-): Promise<void> {
-  const { table, columns, history } = options;
+export async function prepareTables(server: Server, options: PrepareOptions, signal: AbortSignal): Promise<void> {
+  const { table, mode, columns, changes, history } = options;
+  await refuseOldServer(server, signal);
   await ensureDatabase(server, signal);
   await refuseForeign(server, options, signal);
-  await server.repeatable(createRunsTable(server.table(RUNS_TABLE), history.runs), signal);
-  await server.repeatable(createRejectsTable(server.table(REJECTS_TABLE), history.rejects), signal);
-  await server.repeatable(createLiveTable(tables.live, columns, JSON.stringify(emptyLiveState(columns))), signal);
-  await checkColumns(server, options, signal);
-  await server.repeatable(createLiveView(server.table(`${table}_live`), tables.live, columns), signal);
-  if (tables.changes !== null) await server.repeatable(createChangesTable(tables.changes, CHANGES_COMMENT), signal);
+  await ensureHistory(server, RUNS_TABLE, createRunsTable, history.runs, signal);
+  await ensureHistory(server, REJECTS_TABLE, createRejectsTable, history.rejects, signal);
+  await server.repeatable(createHeldTable(server.table(HELD_TABLE)), signal);
+  const live = server.table(table);
+  await server.repeatable(createLiveTable(live, mode, columns, JSON.stringify(emptyLiveState(mode, columns))), signal);
+  const state = await readLiveState(server, table, signal);
+  if (state !== null) {
+    checkMode(server, options, state);
+    await fitColumns(server, options, state, signal);
+  }
+  await server.repeatable(createLiveView(server.table(`${table}_live`), live, mode, columns), signal);
+  await fitView(server, options, signal);
+  if (changes) await server.repeatable(createChangesTable(server.table(`${table}_changes`), CHANGES_COMMENT), signal);
 }
 
-/** What the live table's comment says; null when there is no table. @throws DESTINATION_FOREIGN_TABLE */
-export async function readLiveState(server: Server, table: string, signal: AbortSignal): Promise<LiveState | null> {
-  const { database } = server;
-  const [row] = await server.query<{ comment: string }>(
-    'SELECT comment FROM system.tables WHERE database = {database:String} AND name = {table:String}',
-    signal,
-    { database, table },
-  );
-  if (row === undefined) return null;
-  const state = parseComment<LiveState>(row.comment);
-  if (state === null || typeof state.sources !== 'object') throw foreign(`${database}.${table}`);
-  return state;
+async function refuseOldServer(server: Server, signal: AbortSignal): Promise<void> {
+  const [row] = await server.query<{ version: string }>('SELECT version() AS version', signal);
+  if (row === undefined || isRecent(row.version)) return;
+  const what = `the ClickHouse server has the version ${row.version}, and domainsync needs ${MINIMUM_VERSION.join('.')} or later`;
+  throw new DomainsyncError('DESTINATION_REFUSED', what, { hint: 'Upgrade the server, or name another one.' });
+}
+
+/** Whether a server's version is one that domainsync works with. */
+export function isRecent(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major > MINIMUM_VERSION[0] || (major === MINIMUM_VERSION[0] && minor >= MINIMUM_VERSION[1]);
 }
 
 async function ensureDatabase(server: Server, signal: AbortSignal): Promise<void> {
@@ -68,56 +76,53 @@ async function ensureDatabase(server: Server, signal: AbortSignal): Promise<void
   if (found.length === 0) await server.repeatable(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`, signal);
 }
 
-/** What has the name of the view or the change feed, but is none. @throws DESTINATION_FOREIGN_TABLE */
-async function refuseForeign(server: Server, { table, changes }: PrepareOptions, signal: AbortSignal): Promise<void> {
-  const { database } = server;
-  const feed = changes ? `${table}_changes` : '';
-  const [found] = await server.query<{ name: string }>(
-    `SELECT name FROM system.tables WHERE database = {database:String}
-AND (name = {view:String} AND engine != 'View' OR name = {feed:String} AND comment != {comment:String})`,
+/** Makes one of the tables that forget, or lets the one that is there forget as the configuration says now. */
+async function ensureHistory(
+  server: Server,
+  name: string,
+  create: (table: string, seconds: number) => string,
+  seconds: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const definition = create(server.table(name), seconds);
+  await server.repeatable(definition, signal);
+  const [row] = await server.query<{ kept: 0 | 1 }>(
+    `SELECT create_table_query LIKE concat('%toIntervalSecond(', {seconds:String}, ')%') AS kept
+FROM system.tables WHERE database = {database:String} AND name = {name:String}`,
     signal,
-    { database, view: `${table}_live`, feed, comment: CHANGES_COMMENT },
+    { database: server.database, name, seconds: String(seconds) },
   );
-  if (found !== undefined) throw foreign(`${database}.${found.name}`);
+  const ttl = /^TTL (.+)$/m.exec(definition)?.[1];
+  if (row?.kept !== 0 || ttl === undefined) return;
+  await server.repeatable(`ALTER TABLE ${server.table(name)} MODIFY TTL ${ttl}`, signal);
 }
 
-/** A column that a user added is no fault; one that is missing, of another type, or not loaded any more is. */
-async function checkColumns(server: Server, options: PrepareOptions, signal: AbortSignal): Promise<void> {
+/** What has the name of a table or view of ours, but is none. @throws DESTINATION_FOREIGN_TABLE */
+async function refuseForeign(server: Server, options: PrepareOptions, signal: AbortSignal): Promise<void> {
+  const { table, changes, mode } = options;
   const { database } = server;
-  const { table, columns } = options;
-  const state = await readLiveState(server, table, signal);
-  const found = await server.query<{ name: string; type: string }>(
-    'SELECT name, type FROM system.columns WHERE database = {database:String} AND table = {table:String}',
+  const [view, feed, previous] = [`${table}_live`, `${table}_changes`, `${table}_previous`];
+  const found = await server.query<{ name: string; engine: string; comment: string }>(
+    `SELECT name, engine, comment FROM system.tables
+WHERE database = {database:String} AND name IN ({view:String}, {feed:String}, {previous:String})`,
     signal,
-    { database, table },
+    { database, view, feed, previous },
   );
-  const types = new Map(found.map(({ name, type }) => [name, type]));
-  const wanted = [
-    ...columns.map((column) => ({ name: column.name, type: columnType(column) })),
-    ...OWN_COLUMNS,
-    { name: '_hash', type: 'UInt64' },
-  ];
-  const faults = wanted.flatMap(({ name, type }) => {
-    const has = types.get(name);
-    if (has === undefined) return [`${name} is missing`];
-    return has === type ? [] : [`${name} has the type ${has} in place of ${type}`];
+  const alien = found.find(({ name, engine, comment }) => {
+    if (name === view) return engine !== 'View';
+    if (name === feed) return changes && comment !== CHANGES_COMMENT;
+    return mode === 'replace' && parseComment<LiveState>(comment) === null;
   });
-  for (const name of state?.columns ?? []) {
-    if (!columns.some((column) => column.name === name)) faults.push(`${name} is not loaded any more`);
-  }
-  if (faults.length === 0) return;
+  if (alien !== undefined) throw foreign(`${database}.${alien.name}`);
+}
+
+function checkMode({ database }: Server, { table, mode }: PrepareOptions, state: LiveState): void {
+  if (state.mode === mode) return;
   throw new DomainsyncError(
     'DESTINATION_REFUSED',
-    `the columns of ${database}.${table} are not those of the pipeline: ${faults.join('; ')}`,
+    `${database}.${table} was made in mode ${state.mode}, and the pipeline says mode ${mode}`,
     {
-      hint: `Give the pipeline the columns that the table was made with, or another table; or drop ${table}, ${table}_live and ${table}_changes to load anew.`,
+      hint: `Give the pipeline mode ${state.mode} again, or another table; or drop ${table} and ${table}_live to load anew in mode ${mode}.`,
     },
-  );
-}
-
-function foreign(table: string): DomainsyncError {
-  return new DomainsyncError(
-    'DESTINATION_FOREIGN_TABLE',
-    `the table ${table} exists and was not made by domainsync (its comment says otherwise)`,
   );
 }

@@ -2,6 +2,9 @@
 import type { Column } from '../../src/types.ts';
 import { identifier, literal } from './names.ts';
 
+/** What a new file does to a table (contract 4). */
+export type TableMode = 'sync' | 'replace' | 'append';
+
 /** A column's type, by its kind. */
 export function columnType(column: Column): string {
   const name = column.lowCardinality ? 'LowCardinality(String)' : 'String';
@@ -47,21 +50,56 @@ export function hashOf(names: readonly string[]): string {
   return names.length === 0 ? 'toUInt64(0)' : `sipHash64(tuple(${names.map(identifier).join(', ')}))`;
 }
 
-/** The live table of mode `sync`. No PARTITION BY: ATTACH PARTITION makes one partition visible at once (architecture 3). */
-export function createLiveTable(table: string, columns: readonly Column[], comment: string): string {
-  const definitions = [
-    ...columns.map((column) => `${identifier(column.name)} ${columnType(column)}`),
-    ...OWN_COLUMNS.map((column) => `${identifier(column.name)} ${column.type}`),
-    `\`_hash\` UInt64 DEFAULT ${hashExpression(columns)}`,
-  ];
-  return `CREATE TABLE IF NOT EXISTS ${table} (${definitions.join(', ')})
-ENGINE = ReplacingMergeTree(_version, _deleted) ORDER BY domain COMMENT ${literal(comment)}`;
+/**
+ * How tables of a mode are cut and sorted; staging tables whose parts are to be attached must be alike.
+ * No PARTITION BY for `sync`: ATTACH PARTITION makes one partition visible at once (architecture 3), and a delta is one.
+ * In `append` a file is a partition: REPLACE PARTITION makes it visible, or its next revision in its place, and a
+ * user can drop old ones.
+ */
+export function tableKeys(mode: TableMode): string {
+  return mode === 'append' ? 'PARTITION BY (_source, _file_date) ORDER BY (domain, _file_date)' : 'ORDER BY domain';
 }
 
-/** What users query. FINAL leaves out replaced rows, and with `_deleted` in the engine those that are gone. */
-export function createLiveView(view: string, table: string, columns: readonly Column[]): string {
+const ENGINES: Readonly<Record<TableMode, string>> = {
+  sync: 'ReplacingMergeTree(_version, _deleted)',
+  replace: 'MergeTree',
+  append: 'MergeTree',
+};
+
+/** The live table. Only mode `sync` compares rows: only there they are hashed. */
+export function createLiveTable(table: string, mode: TableMode, columns: readonly Column[], comment: string): string {
+  const definitions = [
+    ...columns.map((column) => `${identifier(column.name)} ${columnType(column)}`),
+    ...ownColumns(mode).map(({ name, type }) => `${identifier(name)} ${type}`),
+  ];
+  if (mode === 'sync') definitions[definitions.length - 1] += ` DEFAULT ${hashExpression(columns)}`;
+  return `CREATE TABLE IF NOT EXISTS ${table} (${definitions.join(', ')})
+ENGINE = ${ENGINES[mode]} ${tableKeys(mode)} COMMENT ${literal(comment)}`;
+}
+
+/** The columns of a mode's tables beside those of the contract; the hash last. */
+export function ownColumns(mode: TableMode): readonly { readonly name: string; readonly type: string }[] {
+  return mode === 'sync' ? [...OWN_COLUMNS, { name: '_hash', type: 'UInt64' }] : OWN_COLUMNS;
+}
+
+/** Tells the view from one of the user's. */
+export const VIEW_COMMENT = 'domainsync: current rows';
+
+/**
+ * What users query.
+ * - sync: FINAL leaves out replaced rows, and with `_deleted` in the engine those that are gone.
+ * - append: the newest file of each source; both conditions are answered from the partitions' names, without reading rows.
+ *   A file without rows is there as a row that is marked deleted.
+ */
+export function createLiveView(view: string, table: string, mode: TableMode, columns: readonly Column[]): string {
   const names = columns.map((column) => identifier(column.name)).join(', ');
-  return `CREATE VIEW IF NOT EXISTS ${view} AS SELECT ${names} FROM ${table} FINAL`;
+  const rows = {
+    sync: `${table} FINAL`,
+    replace: table,
+    append: `${table}
+WHERE _deleted = 0 AND (_source, _file_date) IN (SELECT _source, max(_file_date) FROM ${table} GROUP BY _source)`,
+  };
+  return `CREATE VIEW IF NOT EXISTS ${view} AS SELECT ${names} FROM ${rows[mode]} COMMENT ${literal(VIEW_COMMENT)}`;
 }
 
 /**
@@ -123,4 +161,20 @@ export function createRejectsTable(table: string, history: number): string {
 ) ENGINE = MergeTree ORDER BY (pipeline, file, line)
 TTL toDateTime(_recorded_at) + toIntervalSecond(${history})
 COMMENT 'domainsync: rejected lines'`;
+}
+
+/**
+ * What live tables hold, where a file became visible without the table being exchanged: one row per table, source and
+ * file date, the highest version counts. `table_id` is in the live table's comment: a table made anew holds nothing.
+ */
+export function createHeldTable(table: string): string {
+  return `CREATE TABLE IF NOT EXISTS ${table} (
+  table_id String,
+  source String,
+  file_date Date,
+  version UInt64,
+  held String
+) ENGINE = ReplacingMergeTree(version) ORDER BY (table_id, source, file_date)
+SETTINGS non_replicated_deduplication_window = 1000
+COMMENT 'domainsync: what the tables hold'`;
 }

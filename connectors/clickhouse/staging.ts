@@ -12,6 +12,7 @@ import { isAlive, type ProcessIdentity, processIdentity } from '../../src/proces
 import type { Server } from './client.ts';
 import { SERVER_CODES, serverCode } from './errors.ts';
 import { literal, type StagingPart, stagingTable } from './names.ts';
+import { type TableMode, tableKeys } from './schema.ts';
 import { dropSet, highestEpoch, listSets, recordedEpoch, type StagingSet } from './staging-sets.ts';
 import type { WorkState } from './state.ts';
 
@@ -122,13 +123,14 @@ export async function newOwner(): Promise<Owner> {
 
 /**
  * Creates the tables of a new load.
+ * @param live the table that they are to be like, qualified and quoted
  * @param above an epoch that was ours just now, and whose tables are gone already
  * @throws RUN_ELSEWHERE when another run was faster
  */
 export async function createStaging(
   server: Server,
   pipeline: string,
-  live: string,
+  live: { readonly table: string; readonly mode: TableMode },
   state: Omit<WorkState, 'owner'>,
   above: number,
   signal: AbortSignal,
@@ -140,7 +142,7 @@ export async function createStaging(
   try {
     // A MergeTree whatever the live table is: rows that replace one another must not be merged before they are counted.
     await server.command(
-      `CREATE TABLE ${rows} AS ${live} ENGINE = MergeTree ORDER BY domain ${DEDUPLICATION} COMMENT ${comment}`,
+      `CREATE TABLE ${rows} AS ${live.table} ENGINE = MergeTree ${tableKeys(live.mode)} ${DEDUPLICATION} COMMENT ${comment}`,
       signal,
     );
   } catch (error) {

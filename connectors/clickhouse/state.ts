@@ -3,8 +3,9 @@
  * - A live table says what it holds, per source.
  * - A staging `rows` table says which load it belongs to, and how far that is.
  */
-import { createHash } from 'node:crypto';
-import { type Held, type LoadRequest, type LoadResult, sourceKey } from '../../src/types.ts';
+import { createHash, randomUUID } from 'node:crypto';
+import { type Column, type Held, type LoadRequest, type LoadResult, sourceKey } from '../../src/types.ts';
+import type { TableMode } from './schema.ts';
 
 /** Raised when the encoding or the hash changes, so that rows of older loads are not taken for rows of this one. */
 export const CODEC_VERSION = 1;
@@ -12,6 +13,10 @@ export const CODEC_VERSION = 1;
 /** What a live table holds of one source, and the load that brought it: history is repaired from it. */
 export interface HeldSource extends Held {
   readonly run: RunRecord;
+  /** layoutOf the columns that it was loaded with: hashes of another layout cannot be compared. */
+  readonly layout: string;
+  /** The columns that stood in the file: what is new or gone in the next one is told. */
+  readonly sourceColumns: readonly string[];
 }
 
 /** A finished load, as domainsync_runs has it. */
@@ -27,7 +32,11 @@ export interface RunRecord {
 /** Comment of a live table. */
 export interface LiveState {
   readonly domainsync: 1;
-  readonly codec: number;
+  /** Tells the table from another one that had its name. */
+  readonly id: string;
+  readonly mode: TableMode;
+  /** layoutOf its columns: what `_hash` is made of. */
+  readonly layout: string;
   /** Names of the columns that it was made with: a column more is the user's. */
   readonly columns: readonly string[];
   readonly sources: Readonly<Record<string, HeldSource>>;
@@ -47,19 +56,42 @@ export interface WorkState {
   readonly owner: unknown;
   readonly startedAt: string;
   readonly source: string;
+  /** Id of the live table that it is to go into. */
+  readonly table: string;
   readonly file: LoadRequest['file'];
   readonly revision: number;
   /** Date of the file that the difference is made against; null for a first load. */
   readonly previousDate: string | null;
   /** The run that brought it here has ended and is on record: giving the rest up is no other end. */
   readonly ended: boolean;
+  /** The tables are being put back to what they were before the last exchange; any load waits. */
+  readonly rollback: boolean;
+  /** Columns that stand in the file; known once it has been read to its end. */
+  readonly sourceColumns: readonly string[];
   /** What the load came to; from phase `ready` on. */
   readonly result: LoadResult | null;
 }
 
 /** Of a table that holds nothing yet. */
-export function emptyLiveState(columns: readonly { readonly name: string }[]): LiveState {
-  return { domainsync: 1, codec: CODEC_VERSION, columns: columns.map((column) => column.name), sources: {} };
+export function emptyLiveState(mode: TableMode, columns: readonly Column[]): LiveState {
+  return {
+    domainsync: 1,
+    id: randomUUID(),
+    mode,
+    layout: layoutOf(columns),
+    columns: columns.map((column) => column.name),
+    sources: {},
+  };
+}
+
+/** Of what rows and their hashes are made: another codec or other columns give other hashes for equal rows. */
+export function layoutOf(columns: readonly Column[]): string {
+  return digest([CODEC_VERSION, columns.map((column) => column.name)]).slice(0, 16);
+}
+
+/** Whether what is held came after another: by file date, then by revision of that date. */
+export function isNewer(held: Held, than: Held): boolean {
+  return held.date === than.date ? held.revision > than.revision : held.date > than.date;
 }
 
 /** The state in a comment; null when the table is none of ours. */
@@ -84,7 +116,11 @@ export function loadKey(request: LoadRequest, columns: readonly string[], where:
     request.force,
     CODEC_VERSION,
   ];
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
+  return digest(parts).slice(0, 32);
+}
+
+function digest(parts: unknown): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }
 
 /** Tells the revisions of one file name apart. */

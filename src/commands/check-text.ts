@@ -10,6 +10,7 @@ const ACTIONS: Readonly<Record<CheckReport['action'], string>> = {
   load: 'load it',
   current: 'do nothing',
   older: 'do nothing',
+  'rolled-back': 'do nothing',
   fail: 'fail',
 };
 /** As wide as the longest name of a question. */

@@ -1,11 +1,12 @@
 /** `domainsync check`, and `sync --dry-run`: what a sync would do, and all that decides it. Downloads nothing. */
+import { type Decision, decide } from '../decide.ts';
 import { asDomainsyncError, DomainsyncError } from '../errors.ts';
 import { errorDocument, printJson } from '../output.ts';
-import { decide } from '../run.ts';
 import type { Destination, Held, RemoteFile } from '../types.ts';
 import type { App, PipelineHandle, RequestsLeft, Room, ServerFacts } from './app.ts';
 import { checkKey, type KeyReport, keyDocument } from './check-key.ts';
 import { printCheck } from './check-text.ts';
+import { heldDocument } from './held-document.ts';
 import { withKnownDatasets } from './known-datasets.ts';
 import { localFile } from './local-file.ts';
 import { selectPipelines } from './select.ts';
@@ -23,7 +24,7 @@ export interface CheckReport {
   readonly server: ServerFacts | null;
   /** Of a download that a sync would do. */
   readonly room: Room | null;
-  readonly action: 'load' | 'current' | 'older' | 'fail';
+  readonly action: Decision | 'fail';
   readonly reason: string;
   /** All that a sync would fail with; the first decides the exit code. */
   readonly errors: readonly DomainsyncError[];
@@ -118,10 +119,12 @@ async function checkDestination(
 }
 
 /** Why a sync would do what it would do. */
-function whyOf(action: 'load' | 'current' | 'older', held: Held | null, newest: RemoteFile): string {
+function whyOf(action: Decision, held: Held | null, newest: RemoteFile): string {
   if (held === null) return 'nothing is loaded yet';
   if (action === 'older') return `what is loaded is newer (${held.date})`;
-  if (action === 'current') return 'it is what is loaded';
+  if (action === 'current') return 'it is loaded';
+  if (action === 'rolled-back') return `it was rolled back to ${held.file}; --force loads it again`;
+  if (newest.date < held.date) return `${held.date} is loaded, and this date is not`;
   if (newest.date > held.date) return `it is newer than what is loaded (${held.date})`;
   const same = held.size === newest.size && held.etag === newest.etag;
   return same
@@ -148,9 +151,4 @@ function checkDocument({ key, requestsLeft, pipelines }: Checked, redact: (text:
       };
     }),
   };
-}
-
-/** Without what a destination keeps in it for itself. */
-function heldDocument({ file, date, revision, etag, size, loadedAt, rows }: Held): Held {
-  return { file, date, revision, etag, size, loadedAt, rows };
 }

@@ -20,7 +20,7 @@ interface SyncFlags {
   readonly fileDate?: string;
 }
 
-/** `sync`, `check`, `status`, `rejects`. */
+/** `sync`, `check`, `status`, `rollback`, `rejects`. */
 export function registerPipelineCommands(program: Command, run: RunCommand): void {
   program
     .command('sync')
@@ -49,6 +49,11 @@ export function registerPipelineCommands(program: Command, run: RunCommand): voi
     .description('what each destination holds: file date, rows, age, last run, last error, rejected rows')
     .argument('[pipeline...]')
     .action((names: string[]) => run(false, (app) => statusCommand(app, names)));
+  program
+    .command('rollback')
+    .description('mode replace: put back the table from before the last file, once')
+    .argument('<pipeline>')
+    .action((name: string) => run(false, async (app) => (await import('./rollback.ts')).rollbackCommand(app, name)));
   program
     .command('rejects')
     .description('rejected lines, newest first')

@@ -108,10 +108,7 @@ function tellReport({ json, out, log, redact }: App, { pipeline, destination, ou
 /** A line for a person. */
 export function describeOutcome(pipeline: string, destination: string, outcome: RunOutcome): string {
   const { file } = outcome;
-  if (outcome.kind === 'current') return `${pipeline}: ${destination} holds ${file.name} already; nothing to do`;
-  if (outcome.kind === 'older') {
-    return `${pipeline}: ${file.name} is older than what ${destination} holds (${outcome.held.file}); nothing to do`;
-  }
+  if (outcome.kind !== 'loaded') return `${pipeline}: ${nothingToDo(destination, outcome)}`;
   const { rowsRead, inserted, updated, deleted, unchanged, rejected, filtered } = outcome.result;
   const n = formatNumber;
   const parts = [
@@ -122,8 +119,25 @@ export function describeOutcome(pipeline: string, destination: string, outcome: 
   ];
   if (filtered > 0) parts.push(`${n(filtered)} left out by where`);
   if (rejected > 0) parts.push(`${n(rejected)} rejected (see 'domainsync rejects ${pipeline}')`);
+  for (const [what, names] of [
+    ['new in the file', outcome.result.newColumns],
+    ['gone from the file', outcome.result.goneColumns],
+  ] as const) {
+    if (names !== undefined && names.length > 0) parts.push(`${what}: ${names.map((name) => `'${name}'`).join(', ')}`);
+  }
   const time = `${formatDuration(outcome.seconds * 1000)}, ${n(Math.round(rowsRead / outcome.seconds))} rows/s`;
   return `${pipeline}: loaded ${file.name} into ${destination}: ${n(rowsRead)} rows read, ${parts.join(', ')} (${time})`;
+}
+
+function nothingToDo(destination: string, { kind, file, held }: Exclude<RunOutcome, { kind: 'loaded' }>): string {
+  switch (kind) {
+    case 'current':
+      return `${destination} holds ${file.name} already; nothing to do`;
+    case 'older':
+      return `${file.name} is older than what ${destination} holds (${held.file}); nothing to do`;
+    case 'rolled-back':
+      return `${file.name} was rolled back to ${held.file}; --force loads it again`;
+  }
 }
 
 function reportDocument(report: SyncReport, redact: (text: string) => string): Record<string, unknown> {

@@ -25,6 +25,10 @@ export interface Held {
   readonly loadedAt: string;
   /** Rows that readers saw when the file had become visible; of this source only. */
   readonly rows: number;
+  /** Older files that are held beside it, where a destination keeps every file: then one more is welcome. */
+  readonly earlier?: readonly Pick<RemoteFile, 'date' | 'size' | 'etag'>[];
+  /** The file that a person rolled back to this one. */
+  readonly rolledBack?: Pick<RemoteFile, 'date' | 'size' | 'etag'> & { readonly file: string };
 }
 
 /** How far a pipeline's destination is, for `status`. */
@@ -68,6 +72,16 @@ export interface LoadResult {
   readonly unchanged: number;
   readonly rejected: number;
   readonly filtered: number;
+  /** Source columns that stand in this file and did not in the one before, and the other way about; absent: not compared. */
+  readonly newColumns?: readonly string[];
+  readonly goneColumns?: readonly string[];
+}
+
+/** What a rollback did. */
+export interface RolledBack {
+  /** What was there, and is not loaded again without `--force`. */
+  readonly from: Held;
+  readonly to: Held;
 }
 
 /** Where rows go. Every method takes the signal of the run and throws DomainsyncError. */
@@ -89,6 +103,11 @@ export interface Destination {
   open(request: LoadRequest, signal: AbortSignal): Promise<Load>;
   status(signal: AbortSignal): Promise<DestinationStatus>;
   rejects(limit: number, signal: AbortSignal): Promise<readonly RecordedReject[]>;
+  /**
+   * Puts back what was there before the last file, where the destination keeps that. A kill is mended by the next run.
+   * @throws USAGE where there is nothing to put back, DESTINATION_REFUSED while a run is at work
+   */
+  rollback?(signal: AbortSignal): Promise<RolledBack>;
   close(): Promise<void>;
 }
 

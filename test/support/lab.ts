@@ -69,6 +69,8 @@ export async function openLab(): Promise<Lab> {
       pipeline,
       target: { dataset: 'all-data' },
       table: pipeline,
+      mode: 'sync',
+      shared: false,
       changes: true,
       deletes: true,
       columns: COLUMNS,

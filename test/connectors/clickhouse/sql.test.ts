@@ -23,6 +23,7 @@ import {
 import {
   columnType,
   createChangesTable,
+  createHeldTable,
   createLiveTable,
   createLiveView,
   createRejectsTable,
@@ -40,6 +41,7 @@ function golden(name: string): string {
 const CONTEXT: DifferenceContext = {
   columns: selectColumns(['dns_status', 'dns_checked_at', 'country', 'unparsed']),
   deletes: true,
+  comparable: true,
   source: "dns/tld/d'e",
   fileDate: '2026-01-02',
   previousDate: '2026-01-01',
@@ -50,11 +52,20 @@ const CONTEXT: DifferenceContext = {
 const TABLES = { live: 'db.live', next: 'db.next', diff: 'db.diff', delta: 'db.delta', changes: 'db.changes' };
 
 test('tables and views', async () => {
-  await expect(createLiveTable('`db`.`dns`', COLUMNS, JSON.stringify(emptyLiveState(COLUMNS)))).toMatchFileSnapshot(
-    golden('live-table'),
+  const state = JSON.stringify({ ...emptyLiveState('sync', COLUMNS), id: 'an id' });
+  await expect(createLiveTable('`db`.`dns`', 'sync', COLUMNS, state)).toMatchFileSnapshot(golden('live-table'));
+  const few = selectColumns([]);
+  await expect(createLiveTable('`db`.`few`', 'sync', few, '')).toMatchFileSnapshot(golden('live-table-of-a-key'));
+  for (const mode of ['replace', 'append'] as const) {
+    await expect(createLiveTable('`db`.`few`', mode, few, '')).toMatchFileSnapshot(golden(`live-table-${mode}`));
+    await expect(createLiveView('`db`.`few_live`', '`db`.`few`', mode, few)).toMatchFileSnapshot(
+      golden(`live-view-${mode}`),
+    );
+  }
+  await expect(createLiveView('`db`.`dns_live`', '`db`.`dns`', 'sync', COLUMNS)).toMatchFileSnapshot(
+    golden('live-view'),
   );
-  await expect(createLiveTable('`db`.`few`', selectColumns([]), '')).toMatchFileSnapshot(golden('live-table-of-a-key'));
-  await expect(createLiveView('`db`.`dns_live`', '`db`.`dns`', COLUMNS)).toMatchFileSnapshot(golden('live-view'));
+  await expect(createHeldTable('`db`.`domainsync_held`')).toMatchFileSnapshot(golden('held-table'));
   await expect(createChangesTable('`db`.`dns_changes`', 'changes')).toMatchFileSnapshot(golden('changes-table'));
   await expect(createRunsTable('`db`.`domainsync_runs`', 31_536_000)).toMatchFileSnapshot(golden('runs-table'));
   await expect(createRejectsTable('`db`.`domainsync_rejects`', 2_592_000)).toMatchFileSnapshot(golden('rejects-table'));
@@ -138,7 +149,8 @@ test('a staging table is told by its name, and belongs to one pipeline only', ()
 });
 
 test('a comment is ours when it says so', () => {
-  expect(parseComment(JSON.stringify(emptyLiveState(COLUMNS)))).toEqual(emptyLiveState(COLUMNS));
+  const state = emptyLiveState('sync', COLUMNS);
+  expect(parseComment(JSON.stringify(state))).toEqual(state);
   for (const foreign of [
     '',
     'text',

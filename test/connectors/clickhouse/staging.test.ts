@@ -33,10 +33,13 @@ const WORK: Omit<WorkState, 'owner'> = {
   key: 'a key',
   startedAt: '2026-01-01T00:00:00.000Z',
   source: 'dns',
+  table: 'an id',
   file: { name: 'f-2026-01-01.jsonl.zst', date: '2026-01-01', size: 1, etag: '"it\'s"', lastModified: null },
   revision: 0,
   previousDate: null,
   ended: false,
+  rollback: false,
+  sourceColumns: [],
   result: null,
 };
 
@@ -46,7 +49,7 @@ function freshPipeline(): string {
 }
 
 function create(pipeline: string): ReturnType<typeof createStaging> {
-  return createStaging(lab.server, pipeline, 'lab.model', WORK, 0, NEVER);
+  return createStaging(lab.server, pipeline, { table: 'lab.model', mode: 'sync' }, WORK, 0, NEVER);
 }
 
 async function newest(pipeline: string): Promise<StagingSet> {
@@ -165,7 +168,7 @@ test('a failure while becoming the owner does not keep this process from trying 
     return command.call(lab.server, sql, ...rest);
   };
   try {
-    const failing = createStaging(lab.server, pipeline, 'lab.model', WORK, 0, aborted.signal);
+    const failing = createStaging(lab.server, pipeline, { table: 'lab.model', mode: 'sync' }, WORK, 0, aborted.signal);
     await expect(failing).rejects.toMatchObject({ code: 'INTERRUPTED' });
   } finally {
     lab.server.command = command;

@@ -1,0 +1,45 @@
+/**
+ * Mode `append`: a file becomes a partition of the table, in one part, by REPLACE PARTITION. Repeating it gives the rows
+ * once, and another revision of a date takes the place of the one before.
+ */
+import { identifier, literal } from './names.ts';
+import { sourcePartition } from './next.ts';
+import { versionOf } from './rowbinary.ts';
+import { OWN_COLUMNS } from './schema.ts';
+import type { Staging } from './staging.ts';
+import type { WorkState } from './state.ts';
+import { mergeToOnePart, repeatable, statement } from './statements.ts';
+
+/** Makes `next` what REPLACE PARTITION takes. Repeatable: `next` is made anew before it. */
+export async function buildPartition(
+  staging: Staging,
+  work: WorkState,
+  rows: number,
+  signal: AbortSignal,
+): Promise<void> {
+  if (rows === 0) {
+    // That the newest file has no rows is something to see too: without a partition the one before would count as newest.
+    const version = versionOf({ fileDate: work.file.date, revision: work.revision, line: 0, deleted: true });
+    const names = ['domain', ...OWN_COLUMNS.map((column) => column.name)].map(identifier).join(', ');
+    await statement(
+      staging,
+      `INSERT INTO ${staging.table('next')} (${names}) SELECT '', ${literal(work.file.date)}, ${version}, ${literal(work.source)}, 1`,
+      signal,
+    );
+  }
+  await mergeToOnePart(staging, 'next', signal);
+}
+
+/** Makes the file visible. Harmless when repeated. */
+export async function replacePartition(
+  staging: Staging,
+  live: string,
+  work: WorkState,
+  signal: AbortSignal,
+): Promise<void> {
+  await repeatable(
+    staging,
+    `ALTER TABLE ${live} REPLACE PARTITION ${sourcePartition(work)} FROM ${staging.table('next')}`,
+    signal,
+  );
+}

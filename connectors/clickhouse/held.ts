@@ -1,0 +1,88 @@
+/**
+ * What live tables hold. A table that is exchanged brings it along in its comment; one that a partition is attached to
+ * keeps it in domainsync_held, where each write is one INSERT, the newest counts however late an older one comes, and
+ * pipelines that share a table do not overwrite one another's.
+ */
+import { DomainsyncError } from '../../src/errors.ts';
+import type { Server } from './client.ts';
+import { HELD_TABLE } from './names.ts';
+import { type HeldSource, isNewer, type LiveState, parseComment } from './state.ts';
+
+/** What a live table is and holds; null when there is no table. @throws DESTINATION_FOREIGN_TABLE */
+export async function readLiveState(server: Server, table: string, signal: AbortSignal): Promise<LiveState | null> {
+  const { database } = server;
+  const found = await server.query<{ name: string; comment: string }>(
+    'SELECT name, comment FROM system.tables WHERE database = {database:String} AND name IN ({table:String}, {held:String})',
+    signal,
+    { database, table, held: HELD_TABLE },
+  );
+  const row = found.find(({ name }) => name === table);
+  if (row === undefined) return null;
+  const state = parseComment<LiveState>(row.comment);
+  if (state === null || typeof state.sources !== 'object') throw foreign(`${database}.${table}`);
+  if (!found.some(({ name }) => name === HELD_TABLE)) return state;
+  const sources: Record<string, HeldSource> = { ...state.sources };
+  for (const [source, held] of await newestHeld(server, state.id, signal)) {
+    const before = sources[source];
+    if (before === undefined || isNewer(held, before)) sources[source] = held;
+  }
+  return { ...state, sources };
+}
+
+/** The newest file of every source of a table. */
+async function newestHeld(server: Server, id: string, signal: AbortSignal): Promise<[string, HeldSource][]> {
+  const rows = await server.query<{ source: string; held: string }>(
+    `SELECT source, held FROM ${server.table(HELD_TABLE)} WHERE table_id = {id:String}
+ORDER BY source, file_date DESC, version DESC LIMIT 1 BY source`,
+    signal,
+    { id },
+  );
+  return rows.map(({ source, held }) => [source, JSON.parse(held) as HeldSource]);
+}
+
+/** Every file of one source of a table, the newest first. */
+export async function heldFiles(
+  server: Server,
+  { id, source }: { readonly id: string; readonly source: string },
+  signal: AbortSignal,
+): Promise<HeldSource[]> {
+  const rows = await server.query<{ held: string }>(
+    `SELECT held FROM ${server.table(HELD_TABLE)} WHERE table_id = {id:String} AND source = {source:String}
+ORDER BY file_date DESC, version DESC LIMIT 1 BY file_date`,
+    signal,
+    { id, source },
+  );
+  return rows.map(({ held }) => JSON.parse(held) as HeldSource);
+}
+
+/** Records what a table holds now. Harmless when repeated, or when it comes after a newer one. */
+export async function saveHeld(
+  server: Server,
+  { id, source }: { readonly id: string; readonly source: string },
+  held: HeldSource,
+  signal: AbortSignal,
+): Promise<void> {
+  // A date's revisions follow one another; epochs, which never come again, order loads of one revision.
+  const version = (BigInt(held.revision) << 48n) | BigInt(held.run.epoch);
+  const row = {
+    table_id: id,
+    source,
+    file_date: held.date,
+    version: String(version),
+    held: JSON.stringify(held),
+  };
+  await server.insertBlock(
+    `INSERT INTO ${server.table(HELD_TABLE)} FORMAT JSONEachRow`,
+    Buffer.from(JSON.stringify(row)),
+    `${id}/${held.run.id}/${held.run.epoch}`,
+    signal,
+  );
+}
+
+/** The error for a table that has a name of ours, and is not. */
+export function foreign(table: string): DomainsyncError {
+  return new DomainsyncError(
+    'DESTINATION_FOREIGN_TABLE',
+    `the table ${table} exists and was not made by domainsync (its comment says otherwise)`,
+  );
+}

@@ -1,0 +1,52 @@
+/** What a pipeline's table holds, as the modes mean it. */
+import type { Held, RemoteFile } from '../../src/types.ts';
+import type { Server } from './client.ts';
+import { readHeld } from './exchange.ts';
+import { heldFiles, readLiveState } from './held.ts';
+import type { TableMode } from './schema.ts';
+import { type HeldSource, isNewer } from './state.ts';
+
+/** The part of a table that a pipeline loads. */
+export interface TablePart {
+  /** Bare name of the live table. */
+  readonly table: string;
+  readonly mode: TableMode;
+  /** Source key of the rows, see sourceKey(). */
+  readonly source: string;
+}
+
+/** Bare name of the table before the last exchange, in mode `replace`. */
+export function previousTable(table: string): string {
+  return `${table}_previous`;
+}
+
+/** The newest file, with what else a decision needs: older files in mode `append`, one rolled back in mode `replace`. */
+export async function holding(server: Server, part: TablePart, signal: AbortSignal): Promise<Held | null> {
+  const { table, mode, source } = part;
+  const state = await readLiveState(server, table, signal);
+  const held = state?.sources[source];
+  if (state === null || held === undefined) return null;
+  if (mode === 'append') {
+    const files = await heldFiles(server, { id: state.id, source }, signal);
+    return { ...held, earlier: files.filter(({ date }) => date < held.date) };
+  }
+  if (mode === 'sync') return held;
+  const previous = await readHeld(server, previousTable(table), source, signal);
+  if (previous === null || !isNewer(previous, held)) return held;
+  const { file, date, size, etag } = previous;
+  return { ...held, rolledBack: { file, date, size, etag } };
+}
+
+/** What is held that a load of a file has to be compared with: in mode `append` only what there is of its date. */
+export async function heldBeside(
+  server: Server,
+  { table, mode, source }: TablePart,
+  file: Pick<RemoteFile, 'date'>,
+  signal: AbortSignal,
+): Promise<HeldSource | undefined> {
+  const state = await readLiveState(server, table, signal);
+  const held = state?.sources[source];
+  if (state === null || held === undefined || mode !== 'append') return held;
+  const files = await heldFiles(server, { id: state.id, source }, signal);
+  return files.find(({ date }) => date === file.date);
+}

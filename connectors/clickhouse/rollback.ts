@@ -1,0 +1,99 @@
+/** The way back from the last file, in mode `replace`: the previous table takes the live one's place again, once. */
+import { randomUUID } from 'node:crypto';
+import { DomainsyncError } from '../../src/errors.ts';
+import type { RolledBack } from '../../src/types.ts';
+import type { Server } from './client.ts';
+import { exchangeBack, readHeld } from './exchange.ts';
+import { recordRolledBack } from './history.ts';
+import { createStaging, letGoOnFailure, type Staging, takeOver } from './staging.ts';
+import { listSets } from './staging-sets.ts';
+import { type HeldSource, isNewer, type WorkState } from './state.ts';
+import { remade, statement } from './statements.ts';
+
+/** Key of a staging set that no load has begun: it is there for the rollback only. */
+const ROLLBACK_KEY = 'rollback';
+
+/** A table of mode `replace`, by its bare names. */
+export interface RollbackTables {
+  readonly pipeline: string;
+  readonly source: string;
+  readonly live: string;
+  readonly previous: string;
+}
+
+/**
+ * Begins a rollback, as the owner of the pipeline's staging tables; a load that is waiting there to go on is kept.
+ * @throws USAGE when there is nothing to put back, RUN_ELSEWHERE
+ */
+export async function rollBack(server: Server, tables: RollbackTables, signal: AbortSignal): Promise<RolledBack> {
+  const { pipeline, source, live, previous } = tables;
+  const from = await readHeld(server, live, source, signal);
+  const to = await readHeld(server, previous, source, signal);
+  if (from === null || to === null) throw nothingThere(`no table from before the last file is kept for ${live}`);
+  if (isNewer(to, from)) throw nothingThere(`${live} was rolled back to ${from.file} already`);
+  const [set] = await listSets(server, pipeline, signal);
+  const work = set?.work ?? workOf(from, source);
+  const staging =
+    set?.work == null
+      ? await createStaging(
+          server,
+          pipeline,
+          { table: server.table(live), mode: 'replace' },
+          work,
+          set?.epoch ?? 0,
+          signal,
+        )
+      : await takeOver(server, pipeline, set, signal);
+  return letGoOnFailure(staging, async () => {
+    // A load that waits may have been about to exchange its own: it is made anew when that load goes on.
+    await remade(staging, 'next', null, signal);
+    await staging.save({ ...work, rollback: true }, signal);
+    await completeRollback(staging, work, tables, signal);
+    return { from, to };
+  });
+}
+
+/** Takes a rollback to its end, from wherever a killed one was. */
+export async function completeRollback(
+  staging: Staging,
+  work: WorkState,
+  { live, previous, source }: RollbackTables,
+  signal: AbortSignal,
+): Promise<void> {
+  const { server } = staging;
+  const rolledBack = await exchangeBack(staging, { live, previous }, source, signal);
+  if (rolledBack !== null) await recordRolledBack(server, rolledBack, new Date().toISOString(), signal);
+  await statement(staging, `RENAME TABLE ${staging.table('next')} TO ${server.table(previous)}`, signal);
+  if (work.key === ROLLBACK_KEY) {
+    await staging.drop(signal);
+  } else {
+    staging.letGo();
+    await staging.save({ ...work, rollback: false }, signal);
+  }
+}
+
+function workOf(held: HeldSource, source: string): WorkState {
+  return {
+    domainsync: 1,
+    phase: 'loading',
+    run: randomUUID(),
+    key: ROLLBACK_KEY,
+    owner: null,
+    startedAt: new Date().toISOString(),
+    source,
+    table: '',
+    file: { name: held.file, date: held.date, size: held.size, etag: held.etag, lastModified: null },
+    revision: held.revision,
+    previousDate: null,
+    ended: true,
+    rollback: true,
+    sourceColumns: [],
+    result: null,
+  };
+}
+
+function nothingThere(what: string): DomainsyncError {
+  return new DomainsyncError('USAGE', `nothing to roll back: ${what}`, {
+    hint: 'The last file of a table of mode replace can be taken back once, until the next file is loaded.',
+  });
+}

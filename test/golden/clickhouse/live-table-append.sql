@@ -1,0 +1,2 @@
+CREATE TABLE IF NOT EXISTS `db`.`few` (`domain` String, `_file_date` Date, `_version` UInt64, `_source` LowCardinality(String), `_deleted` UInt8)
+ENGINE = MergeTree PARTITION BY (_source, _file_date) ORDER BY (domain, _file_date) COMMENT ''
