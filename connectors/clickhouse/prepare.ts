@@ -69,7 +69,8 @@ export function isRecent(version: string): boolean {
   return major > MINIMUM_VERSION[0] || (major === MINIMUM_VERSION[0] && minor >= MINIMUM_VERSION[1]);
 }
 
-async function ensureDatabase(server: Server, signal: AbortSignal): Promise<void> {
+/** Creates the configured database where it is missing. */
+export async function ensureDatabase(server: Server, signal: AbortSignal): Promise<void> {
   const { database } = server;
   const sql = 'SELECT 1 FROM system.databases WHERE name = {database:String}';
   const found = await server.query(sql, signal, { database });
