@@ -1,9 +1,10 @@
 /** The rows that landed, as a table like the live one, each domain once. Nothing is copied: parts are hard-linked. */
+import { DomainsyncError } from '../../src/errors.ts';
 import { literal } from './names.ts';
 import { type TableMode, tableKeys } from './schema.ts';
 import type { Staging } from './staging.ts';
 import type { WorkState } from './state.ts';
-import { mergeToOnePart, numberOf, remade, statement } from './statements.ts';
+import { mergeToOnePart, numberOf, remade, repeatable, statement } from './statements.ts';
 
 /**
  * Makes `next` anew.
@@ -43,7 +44,13 @@ export async function buildNext(
     signal,
   );
   await attach(merged, staging.table('rows'));
+  // Also where there is one part only: an insert does not merge the rows that it brings.
+  await repeatable(staging, `OPTIMIZE TABLE ${merged} FINAL`, signal);
   await mergeToOnePart(staging, 'merged', signal);
+  const left = await numberOf(staging, `SELECT count() AS n FROM ${merged}`, signal);
+  if (left !== distinct) {
+    throw new DomainsyncError('DESTINATION_VERIFY_FAILED', `${left} rows are left of ${distinct} different domains`);
+  }
   await attach(next, merged);
   return distinct;
 }
