@@ -126,6 +126,10 @@ function open(config: Config, options: GlobalOptions, signal: AbortSignal): Open
     api: () => openServiceOnce().api,
     room: (target, file) => openServiceOnce().room(target, file),
     requestsLeft: () => service?.requestsLeft() ?? [],
+    leftBehind: async () => {
+      const names = new Set(config.pipelines.map(({ name }) => name));
+      return (await openClickHouseOnce()).leftBehind(names, signal);
+    },
     nearest,
     settings: {
       maxWindowLog: config.download.maxWindowLog,

@@ -20,11 +20,11 @@ import {
 import type { LiveTables } from './apply.ts';
 import type { Server } from './client.ts';
 import { readLiveState } from './held.ts';
-import { countRejects, lastRun, listRejects, recordEnded } from './history.ts';
+import { recordEnded } from './history.ts';
 import { heldBeside, holding, previousTable, type TablePart } from './holding.ts';
 import { ClickHouseLoad, type LoadContext } from './load.ts';
-import { REJECTS_TABLE, RUNS_TABLE } from './names.ts';
 import { prepareTables } from './prepare.ts';
+import { listRejects, reportOf } from './report.ts';
 import { completeRollback, type RollbackTables, rollBack } from './rollback.ts';
 import { MAX_REVISION, type RowBinaryOptions } from './rowbinary.ts';
 import type { TableMode } from './schema.ts';
@@ -238,16 +238,11 @@ export class ClickHouseDestination implements Destination {
 
   async status(signal: AbortSignal): Promise<DestinationStatus> {
     const { pipeline, table } = this.#options;
-    const held = await this.held(signal);
-    const known = await this.#exists(RUNS_TABLE, signal);
-    const run = known ? await lastRun(this.#server, pipeline, signal) : null;
-    const file = run?.outcome === 'failed' ? run.file : (held?.file ?? null);
-    const rejected = known && file !== null ? await countRejects(this.#server, pipeline, file, signal) : 0;
-    return { destination: this.name, object: `${this.#server.database}.${table}`, held, lastRun: run, rejected };
+    const report = await reportOf(this.#server, pipeline, await this.held(signal), signal);
+    return { destination: this.name, object: `${this.#server.database}.${table}`, ...report };
   }
 
-  async rejects(limit: number, signal: AbortSignal): Promise<readonly RecordedReject[]> {
-    if (!(await this.#exists(REJECTS_TABLE, signal))) return [];
+  rejects(limit: number, signal: AbortSignal): Promise<readonly RecordedReject[]> {
     return listRejects(this.#server, this.#options.pipeline, limit, signal);
   }
 
@@ -289,14 +284,5 @@ export class ClickHouseDestination implements Destination {
 
   #prepare(signal: AbortSignal): Promise<void> {
     return prepareTables(this.#server, this.#options, signal);
-  }
-
-  async #exists(table: string, signal: AbortSignal): Promise<boolean> {
-    const rows = await this.#server.query(
-      'SELECT 1 FROM system.tables WHERE database = {database:String} AND name = {table:String}',
-      signal,
-      { database: this.#server.database, table },
-    );
-    return rows.length > 0;
   }
 }

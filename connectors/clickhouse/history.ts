@@ -1,6 +1,6 @@
-/** domainsync_runs and domainsync_rejects: what was done, and which lines were left out. */
+/** Writes domainsync_runs and domainsync_rejects: what was done, and which lines were left out. */
 import { DomainsyncError } from '../../src/errors.ts';
-import type { LastRun, LoadResult, RecordedReject } from '../../src/types.ts';
+import type { LoadResult } from '../../src/types.ts';
 import type { Server } from './client.ts';
 import { literal, REJECTS_TABLE, RUNS_TABLE } from './names.ts';
 import type { Staging } from './staging.ts';
@@ -163,48 +163,4 @@ WHERE reject.line NOT IN (SELECT line FROM ${rejects} WHERE ${same})`,
 /** `2026-01-31T10:20:30.123Z` as ClickHouse's default parser reads it. */
 function clickhouseTime(iso: string): string {
   return iso.replace('T', ' ').replace('Z', '');
-}
-
-/** The newest row of domainsync_runs for a pipeline; null when there is none. */
-export async function lastRun(server: Server, pipeline: string, signal: AbortSignal): Promise<LastRun | null> {
-  const [row] = await server.query<LastRun>(
-    `SELECT outcome, file, toString(started_at) || 'Z' AS startedAt, toString(finished_at) || 'Z' AS finishedAt,
-  error_code AS errorCode, error FROM ${server.table(RUNS_TABLE)}
-WHERE pipeline = {pipeline:String} ORDER BY finished_at DESC LIMIT 1`,
-    signal,
-    { pipeline },
-  );
-  if (row === undefined) return null;
-  return { ...row, startedAt: row.startedAt.replace(' ', 'T'), finishedAt: row.finishedAt.replace(' ', 'T') };
-}
-
-/** How many rejected lines are on record for a file. */
-export async function countRejects(
-  server: Server,
-  pipeline: string,
-  file: string,
-  signal: AbortSignal,
-): Promise<number> {
-  const [row] = await server.query<{ n: string }>(
-    `SELECT count() AS n FROM ${server.table(REJECTS_TABLE)} WHERE pipeline = {pipeline:String} AND file = {file:String}`,
-    signal,
-    { pipeline, file },
-  );
-  return Number(row?.n ?? 0);
-}
-
-/** Rejected lines on record, newest first. */
-export async function listRejects(
-  server: Server,
-  pipeline: string,
-  limit: number,
-  signal: AbortSignal,
-): Promise<RecordedReject[]> {
-  const rows = await server.query<Omit<RecordedReject, 'line'> & { line: string }>(
-    `SELECT pipeline, file, toString(file_date) AS fileDate, line, reason, detail, raw FROM ${server.table(REJECTS_TABLE)}
-WHERE pipeline = {pipeline:String} ORDER BY _recorded_at DESC, file_date DESC, line DESC LIMIT {limit:UInt32}`,
-    signal,
-    { pipeline, limit },
-  );
-  return rows.map((row) => ({ ...row, line: Number(row.line) }));
 }

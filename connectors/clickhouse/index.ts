@@ -1,8 +1,9 @@
 /** ClickHouse as a destination: one server, embedded or not, and a destination per pipeline on it. */
-import type { Destination } from '../../src/types.ts';
+import type { Destination, LeftBehind } from '../../src/types.ts';
 import { Server, type ServerOptions } from './client.ts';
 import { ClickHouseDestination, type ClickHouseDestinationOptions } from './destination.ts';
 import { leaseEmbeddedServer } from './embedded/launch.ts';
+import { leftBehind } from './left-behind.ts';
 import { identifier } from './names.ts';
 
 /** Where the server is. */
@@ -26,6 +27,8 @@ export interface ClickHouse {
   destination(options: Omit<ClickHouseDestinationOptions, 'writerModule'>): Destination;
   /** Drops the configured database with all that is in it, if it is there. */
   dropDatabase(signal: AbortSignal): Promise<void>;
+  /** What pipelines left that are none of these. */
+  leftBehind(configured: ReadonlySet<string>, signal: AbortSignal): Promise<LeftBehind[]>;
   /** Rows of a query, for people to look at. */
   query<Row>(sql: string, signal: AbortSignal): Promise<Row[]>;
   close(): Promise<void>;
@@ -44,6 +47,7 @@ export async function openClickHouse(options: ClickHouseOptions, signal: AbortSi
     password,
     destination: (destination) => new ClickHouseDestination(server, { ...destination, writerModule }),
     dropDatabase: (until) => server.command(`DROP DATABASE IF EXISTS ${identifier(database)} SYNC`, until),
+    leftBehind: (configured, until) => leftBehind(server, configured, until),
     query: (sql, until) => server.query(sql, until),
     close: async () => {
       await server.close();

@@ -4,7 +4,7 @@ import type { Logger } from '../logger.ts';
 import type { TextSink } from '../output.ts';
 import type { Progress } from '../progress.ts';
 import type { RunSettings } from '../run.ts';
-import type { Destination, RemoteFile, ServiceApi, ServiceRoute, Source, Target } from '../types.ts';
+import type { Destination, LeftBehind, RemoteFile, ServiceApi, ServiceRoute, Source, Target } from '../types.ts';
 
 /** One pipeline of the configuration. */
 export interface PipelineHandle {
@@ -49,6 +49,8 @@ export interface App {
   /** Whether the disk has room for the download of a file. Makes nothing there. @throws CONFIG_INVALID */
   room(target: Target, file: RemoteFile): Promise<Room>;
   requestsLeft(): readonly RequestsLeft[];
+  /** What pipelines left in ClickHouse that the configuration does not have any more. @throws DESTINATION_* */
+  leftBehind(): Promise<readonly LeftBehind[]>;
   /** The known name that a misspelt one is near to, if any. */
   nearest(written: string, known: readonly string[]): string | undefined;
   readonly settings: RunSettings;

@@ -2,6 +2,7 @@
 import { formatDuration, formatNumber, printJson, printTable } from '../output.ts';
 import type { DestinationStatus, RecordedReject } from '../types.ts';
 import type { App } from './app.ts';
+import { heldDocument } from './held-document.ts';
 import { selectPipelines } from './select.ts';
 
 /** @throws DESTINATION_* */
@@ -13,8 +14,19 @@ export async function statusCommand(app: App, names: readonly string[]): Promise
       await destination.close();
     }
   }
+  // Whoever asks for one pipeline does not ask for what is not there.
+  const left = names.length === 0 && statuses.length > 0 ? await app.leftBehind() : [];
   if (app.json) {
-    printJson({ pipelines: statuses }, app.out);
+    const leftBehind = left.map(({ pipeline, object, held }) => ({
+      pipeline,
+      object,
+      held: held === null ? null : heldDocument(held),
+    }));
+    const pipelines = statuses.map(({ held, ...rest }) => ({
+      ...rest,
+      held: held === null ? null : heldDocument(held),
+    }));
+    printJson({ pipelines, leftBehind }, app.out);
     return 0;
   }
   printTable(
@@ -32,6 +44,11 @@ export async function statusCommand(app: App, names: readonly string[]): Promise
     ]),
     app.out,
   );
+  for (const { pipeline, object, held } of left) {
+    const what =
+      held === null ? 'rows of a load that was not finished' : `${held.file}, ${formatNumber(held.rows)} rows`;
+    app.out.write(`${object}: ${what}, of pipeline ${pipeline}, which is not in the configuration; left alone\n`);
+  }
   return 0;
 }
 

@@ -34,6 +34,11 @@ export async function syncCommand(app: App, names: readonly string[], options: S
       hint: 'Name the pipeline to load it into.',
     });
   }
+  if (options.force) {
+    app.log.info(
+      '--force: a file that is loaded already is loaded again, and minRows is not tested; maxRejected is, and an older file is still not loaded',
+    );
+  }
   const reports: SyncReport[] = [];
   for (const pipeline of pipelines) reports.push(...(await syncPipeline(app, pipeline, options)));
   if (app.json) printJson({ pipelines: reports.map((report) => reportDocument(report, app.redact)) }, app.out);

@@ -51,6 +51,15 @@ export interface LastRun {
   readonly error: string;
 }
 
+/** What a pipeline left that is not in the configuration: it was renamed or removed. */
+export interface LeftBehind {
+  readonly pipeline: string;
+  /** The table. */
+  readonly object: string;
+  /** null: rows of a load that has not come to its end. */
+  readonly held: Held | null;
+}
+
 /** A reject on record. */
 export interface RecordedReject {
   readonly pipeline: string;

@@ -71,6 +71,49 @@ test('status before and after a load, after a failed one, and rejects', async ()
   });
 });
 
+test('a table is rolled back once, and not by mistake', async () => {
+  await withProject({ rows: 300 }, async (project) => {
+    await project.configure('  dns: { dataset: dns, to: { clickhouse: { table: dns, mode: replace } } }');
+    const dates = async (table: string) =>
+      (await project.query<{ date: string }>(`SELECT DISTINCT toString(_file_date) AS date FROM ${table}`)).map(
+        ({ date }) => date,
+      );
+    expect((await project.run('sync')).code).toBe(0);
+    const early = await project.run('rollback', 'dns');
+    expect([early.code, early.stdout]).toEqual([2, '']);
+    expect(early.stderr).toContain('nothing to roll back');
+    const [first = ''] = await dates('dns');
+    const second = await project.sandbox.publish();
+    await project.run('sync');
+    expect(await dates('dns')).toEqual([second]);
+    const back = await project.run('--json', 'rollback', 'dns');
+    expect(JSON.parse(back.stdout)).toMatchObject({ from: { date: second }, to: { date: first } });
+    expect([await dates('dns'), await dates('dns_previous')]).toEqual([[first], [second]]);
+    expect((await project.run('rollback', 'dns')).code).toBe(2);
+    expect((await project.run('sync')).stdout).toContain('was rolled back to');
+    expect((await project.run('check')).stdout).toMatch(/would do nothing: it was rolled back to .*--force/);
+    expect((await project.run('rollback', 'nobody')).code).toBe(2);
+    const forced = await project.run('sync', '--force');
+    expect([forced.code, forced.stderr.includes('minRows is not tested')]).toEqual([0, true]);
+    expect(await dates('dns')).toEqual([second]);
+  });
+});
+
+test('what a pipeline left that is not in the configuration any more is told, and left alone', async () => {
+  await withProject({ rows: 300 }, async (project) => {
+    await project.run('sync');
+    await project.configure('  other: { dataset: dns, to: { clickhouse: { table: other } } }');
+    await project.run('sync');
+    const { pipelines, leftBehind } = JSON.parse((await project.run('--json', 'status')).stdout);
+    expect(pipelines).toMatchObject([{ pipeline: 'other', held: { rows: 300 } }]);
+    expect(leftBehind).toMatchObject([{ pipeline: 'dns', object: `${project.database}.dns`, held: { rows: 300 } }]);
+    expect((await project.run('status')).stdout).toContain(
+      'of pipeline dns, which is not in the configuration; left alone',
+    );
+    expect(await project.query('SELECT count() AS n FROM dns_live')).toEqual([{ n: '300' }]);
+  });
+});
+
 function publishBad({ sandbox }: Project): Promise<unknown> {
   const bytes = zstdCompressSync('{"Domain":"a.com"}\nnonsense \u001b[31m\n');
   return sandbox.publishFile({ target: 'dns', date: '2027-01-01', content: { bytes } });

@@ -1,0 +1,39 @@
+/** What pipelines have left that the configuration does not have any more: renamed or removed. Their tables are left alone. */
+import type { LeftBehind } from '../../src/types.ts';
+import type { Server } from './client.ts';
+import { readLiveState } from './held.ts';
+import { type LiveState, parseComment } from './state.ts';
+
+const STAGING = /^domainsync_staging_([a-z0-9-]+)_\d+_rows$/;
+
+/**
+ * Looks through the tables of the configured database.
+ * @param configured names of the pipelines that there are
+ */
+export async function leftBehind(
+  server: Server,
+  configured: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<LeftBehind[]> {
+  const tables = await server.query<{ name: string; comment: string }>(
+    `SELECT name, comment FROM system.tables
+WHERE database = {database:String} AND startsWith(comment, '{"domainsync"') ORDER BY name`,
+    signal,
+    { database: server.database },
+  );
+  const found: LeftBehind[] = [];
+  for (const { name, comment } of tables) {
+    const object = `${server.database}.${name}`;
+    const staging = STAGING.exec(name)?.[1];
+    if (staging !== undefined) {
+      if (!configured.has(staging)) found.push({ pipeline: staging, object, held: null });
+      continue;
+    }
+    if (name.endsWith('_previous') || parseComment<LiveState>(comment)?.sources === undefined) continue;
+    const state = await readLiveState(server, name, signal);
+    for (const held of Object.values(state?.sources ?? {})) {
+      if (!configured.has(held.run.pipeline)) found.push({ pipeline: held.run.pipeline, object, held });
+    }
+  }
+  return found;
+}
