@@ -31,7 +31,12 @@ WHERE pipeline = {pipeline:String} AND destination = 'clickhouse' ORDER BY finis
 }
 
 /** How many rejected lines are on record for a file. */
-export async function countRejects(server: Server, pipeline: string, file: string, signal: AbortSignal): Promise<number> {
+export async function countRejects(
+  server: Server,
+  pipeline: string,
+  file: string,
+  signal: AbortSignal,
+): Promise<number> {
   const [row] = await server.query<{ n: string }>(
     `SELECT count() AS n FROM ${server.table(REJECTS_TABLE)} WHERE pipeline = {pipeline:String} AND file = {file:String}`,
     signal,

@@ -1,5 +1,6 @@
 /** The downloads of this process: who reads which, and the files that are complete already. */
 import { open } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { asDomainsyncError, DomainsyncError, interrupted } from '../../src/errors.ts';
 import { GrowingFile } from '../../src/spool.ts';
 import { type RemoteFile, type SpooledFile, sourceKey, type Target } from '../../src/types.ts';
@@ -10,6 +11,9 @@ import * as store from './store.ts';
 
 /** A service that replaces its file this often between two requests is not one to go on with. */
 const MAX_SWITCHES = 3;
+
+/** Milliseconds between two looks at a download that another process does. */
+const LOOK_MS = 500;
 
 /** A download that others may share. */
 interface Shared {
@@ -48,11 +52,7 @@ export class Downloads {
     await store.makeFolder(this.#options.dataDir);
     let wanted = expected;
     for (let switches = 0; switches <= MAX_SWITCHES; switches += 1) {
-      if (signal.aborted) throw asDomainsyncError(signal.reason);
-      if (this.#closed) throw interrupted();
-      const footing = this.#shared.has(wanted.name) ? null : await this.#onComplete(target, wanted);
-      if (footing !== null) return this.#spooled(target, footing, signal);
-      const found = await this.#onDownload(target, wanted, signal);
+      const found = await this.#onDiskOrDownload(target, wanted, signal);
       if ('growing' in found) return this.#spooled(target, found, signal);
       this.#options.log.info({ file: wanted.name, by: found.name }, 'the service has a newer file: switching to it');
       wanted = found;
@@ -64,6 +64,27 @@ export class Downloads {
     this.#closed = true;
     await Promise.all([...this.#open].map((file) => file.close()));
     await Promise.all([...this.#shared.values()].map((shared) => this.#stop(shared)));
+  }
+
+  /**
+   * A footing, or the file that took the wanted one's place. Where another process downloads the file (for another
+   * pipeline), its end is waited for: it leaves the whole file, or its part to go on with.
+   */
+  async #onDiskOrDownload(target: Target, wanted: RemoteFile, signal: AbortSignal): Promise<Footing | RemoteFile> {
+    for (let waiting = false; ; waiting = true) {
+      if (signal.aborted) throw asDomainsyncError(signal.reason);
+      if (this.#closed) throw interrupted();
+      const complete = this.#shared.has(wanted.name) ? null : await this.#onComplete(target, wanted);
+      if (complete !== null) return complete;
+      try {
+        return await this.#onDownload(target, wanted, signal);
+      } catch (error) {
+        if (!(error instanceof DomainsyncError) || error.code !== 'RUN_ELSEWHERE') throw error;
+        if (!waiting)
+          this.#options.log.info({ file: wanted.name }, 'another process is downloading this file: waiting for it');
+        await sleep(LOOK_MS, undefined, { signal }).catch(() => {});
+      }
+    }
   }
 
   async #onComplete(target: Target, wanted: RemoteFile): Promise<Footing | null> {

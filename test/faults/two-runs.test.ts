@@ -47,3 +47,24 @@ test('a person is told in words', async () => {
     expect(both.some(({ stdout }) => /^dns: another .*; nothing to do\n$/.test(stdout))).toBe(true);
   });
 });
+
+test('two pipelines of one slice in two processes: one download serves both', async () => {
+  await withProject({ rows: ROWS }, async (project) => {
+    const { sandbox } = project;
+    await project.configure(`  one: { dataset: dns, to: { clickhouse: { table: one } } }
+  two: { dataset: dns, columns: [country], to: { clickhouse: { table: two } } }`);
+    const size = (await sandbox.file({ dataset: 'dns' }))?.size ?? 0;
+    sandbox.misbehave({ fault: { kind: 'slow', bytesPerSecond: Math.ceil(size / 2) }, probe: false });
+    const both = await Promise.all([project.run('sync', 'one'), project.run('sync', 'two')]);
+    expect(both.map(({ code, stdout }) => [code, stdout.split(' ')[1]])).toEqual([
+      [0, 'loaded'],
+      [0, 'loaded'],
+    ]);
+    expect(
+      await project.query('SELECT (SELECT count() FROM one_live) AS one, (SELECT count() FROM two_live) AS two'),
+    ).toEqual([{ one: String(ROWS), two: String(ROWS) }]);
+    // Each also asks for a byte, to see which file is newest.
+    const asked = sandbox.bodyBytes('/api/download/') - size;
+    expect([0, 1, 2]).toContain(asked);
+  });
+});

@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setImmediate as turn } from 'node:timers/promises';
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { interrupted } from '../../../src/errors.ts';
 import type { Source, SpooledFile } from '../../../src/types.ts';
 import { collect } from '../../support/zst.ts';
 import {
@@ -67,18 +68,23 @@ test('gives up after failures without progress, and the next run goes on', async
   expect(sent(service)).toBe(CONTENT.length);
 });
 
-test('a process killed in the middle is taken over by the next, which goes on where it was', async () => {
+test('a process killed in the middle is taken over by one that waits, which goes on where it was', async () => {
   const open = gate(service);
   const child = spawn(process.execPath, [CHILD, service.url, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
   await once(child.stdout, 'data');
-  await expect(start()).rejects.toMatchObject({ code: 'RUN_ELSEWHERE' });
+  let begun = false;
+  const waiting = start().finally(() => {
+    begun = true;
+  });
+  // Longer than one look at the lock takes.
+  await sleep(1200);
+  expect(begun).toBe(false);
   child.kill('SIGKILL');
   await once(child, 'close');
-  open();
-  expect(await files()).toEqual([`${NAME}.lock`, `${NAME}.part`, `${NAME}.part.json`]);
   const { length: kept } = await readFile(join(folder, `${NAME}.part`));
   expect(kept).toBeGreaterThan(0);
-  await whole(await start());
+  open();
+  await whole(await waiting);
   expect(service.seen.at(-1)).toMatchObject({
     range: `bytes=${kept}-`,
     ifRange: '"one"',
@@ -86,6 +92,35 @@ test('a process killed in the middle is taken over by the next, which goes on wh
     sent: CONTENT.length - kept,
   });
   expect(await files()).toEqual([NAME, `${NAME}.json`]);
+});
+
+test('one that waits for a process that comes to its end reads what that one downloaded', async () => {
+  const open = gate(service);
+  const child = spawn(process.execPath, [CHILD, service.url, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+  await once(child.stdout, 'data');
+  const waiting = start();
+  await sleep(600);
+  open();
+  child.stdout.resume();
+  await once(child, 'close');
+  await whole(await waiting);
+  // And the byte by which the other process saw which file is newest.
+  expect(sent(service)).toBe(CONTENT.length + 1);
+});
+
+test('who waits for another process can be interrupted', async () => {
+  const open = gate(service);
+  const child = spawn(process.execPath, [CHILD, service.url, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+  await once(child.stdout, 'data');
+  const controller = new AbortController();
+  const waiting = start(client, controller.signal);
+  waiting.catch(() => {});
+  await sleep(100);
+  controller.abort(interrupted());
+  await expect(waiting).rejects.toMatchObject({ code: 'INTERRUPTED' });
+  child.kill('SIGKILL');
+  await once(child, 'close');
+  open();
 });
 
 test('a kill between the steps of the last rename is mended', async () => {
