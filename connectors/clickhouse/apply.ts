@@ -10,14 +10,14 @@ import {
   type DifferenceContext,
   type DifferenceTables,
   insertChanges,
-  insertDeleteMarks,
+  insertDelta,
   insertDiff,
   insertUpdateChanges,
-  insertUpserts,
   keyRanges,
   selectRangeStarts,
 } from './difference.ts';
 import { literal } from './names.ts';
+import type { Next } from './next.ts';
 import { versionOf } from './rowbinary.ts';
 import type { TableMode } from './schema.ts';
 import type { Staging } from './staging.ts';
@@ -50,7 +50,7 @@ export async function buildDelta(
   staging: Staging,
   tables: LiveTables,
   work: WorkState,
-  { rows, comparable }: { readonly rows: number; readonly comparable: boolean },
+  { rows, unique, comparable }: Next & { readonly comparable: boolean },
   signal: AbortSignal,
 ): Promise<Counts> {
   const names: DifferenceTables = {
@@ -64,6 +64,7 @@ export async function buildDelta(
     columns: tables.columns,
     deletes: tables.deletes,
     comparable,
+    unique,
     source: work.source,
     fileDate: work.file.date,
     previousDate: work.previousDate ?? work.file.date,
@@ -74,8 +75,7 @@ export async function buildDelta(
   await statement(staging, insertDiff(names, context), signal);
   const starts = await staging.server.query<{ domain: string }>(selectRangeStarts(names), signal);
   const ranges = keyRanges(starts.map((row) => row.domain));
-  for (const range of ranges) await statement(staging, insertUpserts(names, context, range), signal);
-  await statement(staging, insertDeleteMarks(names, context), signal);
+  for (const range of ranges) await statement(staging, insertDelta(names, context, range), signal);
   await mergeToOnePart(staging, 'delta', signal);
   // A first load of a source records no changes (contract 4).
   if (tables.changes !== null && work.previousDate !== null) {

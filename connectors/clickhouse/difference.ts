@@ -4,7 +4,7 @@
  */
 import type { Column } from '../../src/types.ts';
 import { identifier, literal } from './names.ts';
-import { hashOf, OWN_COLUMNS } from './schema.ts';
+import { columnType, hashOf, OWN_COLUMNS } from './schema.ts';
 
 /** Kinds of difference, as `diff` has them. `touched`: only `*_checked_at` differs, which is stored but is no change. */
 export const DIFFERENCE = { insert: 1, update: 2, touched: 3, delete: 4 } as const;
@@ -30,6 +30,8 @@ export interface DifferenceContext {
   readonly deletes: boolean;
   /** False: rows of the live table were hashed in another way. Those that differ are stored anew, and are no changes. */
   readonly comparable: boolean;
+  /** Each domain stands in `next` once. */
+  readonly unique: boolean;
   readonly source: string;
   readonly fileDate: string;
   readonly previousDate: string;
@@ -47,20 +49,25 @@ export function createDiffTable(table: string): string {
  * are left out; without, any source may have brought a row, and one from a newer file stays.
  */
 export function insertDiff(tables: DifferenceTables, context: DifferenceContext): string {
-  const { deletes, comparable } = context;
+  const { deletes, comparable, unique } = context;
   const touch = hashOf(context.columns.filter((column) => !column.countsAsChange).map((column) => column.name));
   const version = deletes ? '' : ', _version';
   const side = (table: string, where: string): string =>
-    `(SELECT domain, _hash AS hash, ${touch} AS touch${version} FROM ${table} FINAL${where})`;
+    `(SELECT domain, _hash AS hash, ${touch} AS touch${version} FROM ${table}${where})`;
   const changed = comparable ? DIFFERENCE.update : DIFFERENCE.touched;
   const differs = "l.domain = '' OR n.domain = '' OR n.hash != l.hash OR n.touch != l.touch";
   return `INSERT INTO ${tables.diff}
 SELECT if(n.domain = '', l.domain, n.domain),
   multiIf(l.domain = '', ${DIFFERENCE.insert}, n.domain = '', ${DIFFERENCE.delete}, n.hash != l.hash, ${changed}, ${DIFFERENCE.touched})
-FROM ${side(tables.next, '')} AS n
-${deletes ? 'FULL OUTER' : 'LEFT'} JOIN ${side(tables.live, deletes ? ` WHERE _source = ${literal(context.source)}` : '')} AS l ON n.domain = l.domain
+FROM ${side(tables.next, unique ? '' : ' FINAL')} AS n
+${deletes ? 'FULL OUTER' : 'LEFT'} JOIN ${side(tables.live, ` FINAL${ofSource(context)}`)} AS l ON n.domain = l.domain
 WHERE ${deletes ? differs : `(${differs}) AND (l.domain = '' OR n._version > l._version)`}
 ${DIFFERENCE_SETTINGS}`;
+}
+
+/** Only rows that the pipeline itself brought are compared, where it deletes what is gone. */
+function ofSource({ deletes, source }: DifferenceContext): string {
+  return deletes ? ` WHERE _source = ${literal(source)}` : '';
 }
 
 /**
@@ -89,22 +96,38 @@ export function keyRanges(starts: readonly string[]): KeyRange[] {
 
 /** Rows of a table in which a kind of difference was found. PREWHERE under FINAL is right for a column of the key only. */
 function differing(table: string, tables: DifferenceTables, range: KeyRange, ops: string): string {
-  return `${table} FINAL PREWHERE ${range} AND domain IN (SELECT domain FROM ${tables.diff} WHERE ${range} AND ${ops})`;
+  return `${table} PREWHERE ${range} AND domain IN (SELECT domain FROM ${tables.diff} WHERE ${range} AND ${ops})`;
 }
 
-/** The rows to attach: those that are new or differ. */
-export function insertUpserts(tables: DifferenceTables, context: DifferenceContext, range: KeyRange): string {
-  const own = OWN_COLUMNS.map((column) => column.name);
-  const names = [...context.columns.map((column) => column.name), ...own, '_hash'].map(identifier).join(', ');
-  return `INSERT INTO ${tables.delta} (${names})
-SELECT ${names} FROM ${differing(tables.next, tables, range, `op != ${DIFFERENCE.delete}`)}`;
+/**
+ * The rows to attach: those that are new or differ, and a delete mark for each that is gone; a mark loses to any row of
+ * the same revision by its version. In one statement, so that a small delta is one part from the start.
+ */
+export function insertDelta(tables: DifferenceTables, context: DifferenceContext, range: KeyRange): string {
+  const columns = [...context.columns, ...OWN_COLUMNS, { name: '_hash' }].map(({ name }) => identifier(name));
+  const next = context.unique ? tables.next : `${tables.next} FINAL`;
+  const insert = `INSERT INTO ${tables.delta} (${columns.join(', ')}) SETTINGS max_insert_threads = 1`;
+  const upserts = `SELECT ${columns.join(', ')} FROM ${differing(next, tables, range, `op != ${DIFFERENCE.delete}`)}`;
+  if (!context.deletes) return `${insert}\n${upserts}`;
+  const mark: Readonly<Record<string, string>> = {
+    domain: 'domain',
+    _file_date: `toDate(${literal(context.fileDate)})`,
+    _version: `toUInt64(${context.deleteVersion})`,
+    _source: literal(context.source),
+    _deleted: 'toUInt8(1)',
+  };
+  const marks = [...context.columns, ...OWN_COLUMNS, { name: '_hash' }].map(
+    ({ name }) => mark[name] ?? `defaultValueOfTypeName(${literal(typeOf(context.columns, name))})`,
+  );
+  return `${insert}
+${upserts}
+UNION ALL
+SELECT ${marks.join(', ')} FROM ${tables.diff} WHERE ${range} AND op = ${DIFFERENCE.delete}`;
 }
 
-/** The delete marks to attach: a mark loses to any row of the same revision by its version. */
-export function insertDeleteMarks(tables: DifferenceTables, context: DifferenceContext): string {
-  return `INSERT INTO ${tables.delta} (domain, _file_date, _version, _source, _deleted)
-SELECT domain, ${literal(context.fileDate)}, ${context.deleteVersion}, ${literal(context.source)}, 1
-FROM ${tables.diff} WHERE op = ${DIFFERENCE.delete}`;
+function typeOf(columns: readonly Column[], name: string): string {
+  const column = columns.find((one) => one.name === name);
+  return column === undefined ? 'UInt64' : columnType(column);
 }
 
 /** The change feed's rows of this file. */
@@ -120,11 +143,10 @@ export function insertUpdateChanges(tables: DifferenceTables, context: Differenc
   // One hash per column: null and maps compare like everything else.
   const hashes = `[${columns.map((name) => hashOf([name])).join(', ')}] AS hashes`;
   const updated = `op = ${DIFFERENCE.update}`;
-  const ofSource = context.deletes ? ` WHERE _source = ${literal(context.source)}` : '';
   return `INSERT INTO ${tables.changes}
 SELECT n.domain, 'update', arrayFilter((name, a, b) -> a != b, [${columns.map(literal).join(', ')}], n.hashes, l.hashes), ${constants(context)}
 FROM (SELECT domain, ${hashes} FROM ${differing(tables.delta, tables, range, updated)}) AS n
-INNER JOIN (SELECT domain, ${hashes} FROM ${differing(tables.live, tables, range, updated)}${ofSource}) AS l
+INNER JOIN (SELECT domain, ${hashes} FROM ${differing(`${tables.live} FINAL`, tables, range, updated)}${ofSource(context)}) AS l
   ON n.domain = l.domain
 ${DIFFERENCE_SETTINGS}`;
 }

@@ -96,7 +96,8 @@ FORMAT JSONEachRow`,
     await verifyRows(this.#staging, signal);
     const columns = await sourceColumns(this.#staging, signal);
     this.#work = { ...this.#work, sourceColumns: columns };
-    const rows = await buildNext(this.#staging, table, mode, this.#work, signal);
+    const next = await buildNext(this.#staging, table, mode, this.#work, signal);
+    const { rows } = next;
     const result = { ...resultOf(totals), inserted: rows, ...columnNews(before?.sourceColumns ?? null, columns) };
     const first = mode === 'sync' && !shared && Object.keys(live.sources).length === 0;
     if (mode === 'replace' || first) return this.#exchange(live, result, rows, signal);
@@ -105,7 +106,7 @@ FORMAT JSONEachRow`,
       return this.#ready(result, signal);
     }
     const comparable = before === null || before.layout === layoutOf(context.tables.columns);
-    const counts = await buildDelta(this.#staging, context.tables, this.#work, { rows, comparable }, signal);
+    const counts = await buildDelta(this.#staging, context.tables, this.#work, { ...next, comparable }, signal);
     return this.#ready({ ...result, ...counts }, signal);
   }
 

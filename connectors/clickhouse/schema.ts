@@ -45,9 +45,12 @@ export function hashExpression(columns: readonly Column[]): string {
   );
 }
 
-/** Hash of columns that may be null; 0 of none. A tuple keeps null apart from the type's default. */
+/**
+ * Hash of columns that may be null; 0 of none. A tuple keeps null apart from the type's default. CityHash costs a third of
+ * SipHash [measured], whose resistance to attacks is of no use between two files of one service.
+ */
 export function hashOf(names: readonly string[]): string {
-  return names.length === 0 ? 'toUInt64(0)' : `sipHash64(tuple(${names.map(identifier).join(', ')}))`;
+  return names.length === 0 ? 'toUInt64(0)' : `cityHash64(tuple(${names.map(identifier).join(', ')}))`;
 }
 
 /**
