@@ -39,7 +39,8 @@ export function retryDelay(
 }
 
 export interface RetryOptions {
-  readonly policy?: RetryPolicy;
+  /** May depend on what went wrong: some faults are worth a longer wait, and after some nothing may be repeated. */
+  readonly policy?: RetryPolicy | ((error: DomainsyncError) => RetryPolicy);
   readonly signal: AbortSignal;
   /** Told of each wait, for the log. */
   readonly onRetry?: (error: DomainsyncError, failures: number, delay: number) => void;
@@ -62,7 +63,8 @@ export async function withRetry<T>(
     } catch (error) {
       if (!(error instanceof DomainsyncError) || signal.aborted) throw error;
       failures += 1;
-      const delay = retryDelay(policy, error, failures, Math.random());
+      const chosen = typeof policy === 'function' ? policy(error) : policy;
+      const delay = retryDelay(chosen, error, failures, Math.random());
       if (delay === null) throw error;
       onRetry?.(error, failures, delay);
       await sleep(delay, undefined, { signal });

@@ -75,6 +75,7 @@ test('the servers of docker-compose.yml are for this machine only, and where the
   };
   const ports = Object.entries(compose.services).map(([name, service]) => [name, service.ports]);
   expect(ports).toEqual([
+    ['worker', ['127.0.0.1:8080:8080']],
     ['clickhouse', ['127.0.0.1:8123:8123']],
     ['redis', ['127.0.0.1:6379:6379']],
     ['kafka', ['127.0.0.1:9092:9092']],

@@ -1,8 +1,9 @@
 /** One ClickHouse server, embedded or not, through its HTTP interface: statements in, DomainsyncErrors out. */
 import { Readable } from 'node:stream';
 import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings, createClient } from '@clickhouse/client';
-import { withRetry } from '../../src/retry.ts';
-import { toDomainsyncError } from './errors.ts';
+import { DomainsyncError } from '../../src/errors.ts';
+import { DEFAULT_RETRY_POLICY, type RetryPolicy, withRetry } from '../../src/retry.ts';
+import { FULL_DISK_HINT, isOfNetwork, toDomainsyncError, wasNotSent } from './errors.ts';
 import { identifier } from './names.ts';
 
 export interface ServerOptions {
@@ -25,6 +26,16 @@ const STATEMENT_TIMEOUT_MS = 60 * 60_000;
 const PROGRESS_EVERY_MS = 20_000;
 const PROGRESS_HEADERS_BYTES = 256 * 1024;
 
+/** A server that has answered before and is gone is most likely being started anew: that is waited for, a minute and more. */
+const RESTART_POLICY: RetryPolicy = { ...DEFAULT_RETRY_POLICY, attempts: 16, maxDelay: 10_000 };
+const ONCE: RetryPolicy = { ...DEFAULT_RETRY_POLICY, attempts: 1 };
+
+/** More than any answer has: rejected lines, shortened, and by the thousand. The server takes as much as it needs. */
+const RESPONSE_BUFFER_BYTES = 256 * 1024 * 1024;
+
+/** Less than this is a full disk. */
+const LEAST_ROOM_BYTES = 16 * 1024 * 1024;
+
 /** Inserts under way at once, and a few short statements beside them. */
 const CONNECTIONS = 8;
 
@@ -33,6 +44,8 @@ const OWN_SETTINGS: ClickHouseSettings = {
   async_insert: 0,
   // A statement has happened when its answer arrives.
   wait_end_of_query: 1,
+  // Until then an answer is kept in memory: by default it goes through a file, and comes back empty from a full disk.
+  http_response_buffer_size: String(RESPONSE_BUFFER_BYTES),
   send_progress_in_http_headers: 1,
   http_headers_progress_interval_ms: String(PROGRESS_EVERY_MS),
   alter_sync: '1',
@@ -54,6 +67,7 @@ const BLOCK_SETTINGS: ClickHouseSettings = {
 export class Server {
   readonly database: string;
   readonly #client: ClickHouseClient;
+  #answered = false;
 
   constructor(options: ServerOptions) {
     this.database = options.database;
@@ -90,20 +104,46 @@ export class Server {
             format: 'JSONEachRow',
             abort_signal: signal,
           });
-          return result.json<Row>();
+          const rows = await result.json<Row>();
+          checkWhole(rows.length, result.response_headers['x-clickhouse-summary']);
+          return rows;
         }, signal),
-      { signal },
+      { signal, policy: (error) => this.#patience(error) },
     );
   }
 
-  /** A statement without an answer. Not retried: after a lost answer nobody knows whether it happened. */
+  /**
+   * A statement without an answer. Retried only where it did not reach the server: after a lost answer nobody knows
+   * whether it happened.
+   */
   async command(sql: string, signal: AbortSignal): Promise<void> {
-    await this.#guarded(() => this.#client.command({ query: sql, abort_signal: signal }), signal);
+    await withRetry(() => this.#guarded(() => this.#client.command({ query: sql, abort_signal: signal }), signal), {
+      signal,
+      policy: (error) => (wasNotSent(error) ? this.#patience(error) : ONCE),
+    });
   }
 
   /** As `command`, for a statement that does no harm when it is done twice: retried. */
   async repeatable(sql: string, signal: AbortSignal): Promise<void> {
-    await withRetry(() => this.command(sql, signal), { signal });
+    await withRetry(() => this.command(sql, signal), {
+      signal,
+      // What did not reach the server has been waited for already.
+      policy: (error) => (wasNotSent(error) ? ONCE : this.#patience(error)),
+    });
+  }
+
+  /**
+   * As `repeatable`, for a statement that changes the definition of a table. Not begun on a full disk: there ClickHouse 26.7
+   * writes an empty definition, answers that all is well, and refuses every later change of that table [measured].
+   */
+  async redefine(sql: string, signal: AbortSignal): Promise<void> {
+    const [row] = await this.query<{ free: string }>('SELECT filesystemAvailable() AS free', signal);
+    if (Number(row?.free) < LEAST_ROOM_BYTES) {
+      throw new DomainsyncError('DESTINATION_REFUSED', 'the disk of the ClickHouse server is full', {
+        hint: FULL_DISK_HINT,
+      });
+    }
+    await this.repeatable(sql, signal);
   }
 
   /**
@@ -124,7 +164,7 @@ export class Server {
             // Drained: an answer left unread breaks the connection for the next statement.
           }
         }, signal),
-      { signal },
+      { signal, policy: (error) => this.#patience(error) },
     );
   }
 
@@ -132,12 +172,28 @@ export class Server {
     await this.#client.close();
   }
 
+  #patience(error: DomainsyncError): RetryPolicy {
+    return this.#answered && isOfNetwork(error) ? RESTART_POLICY : DEFAULT_RETRY_POLICY;
+  }
+
   async #guarded<T>(statement: () => Promise<T>, signal: AbortSignal): Promise<T> {
     signal.throwIfAborted();
     try {
-      return await statement();
+      const answer = await statement();
+      this.#answered = true;
+      return answer;
     } catch (error) {
       throw toDomainsyncError(error, signal);
     }
   }
+}
+
+/** An answer that lacks rows must not be taken for one that has none: nothing would seem to be loaded. */
+function checkWhole(rows: number, summary: string | string[] | undefined): void {
+  if (typeof summary !== 'string') return;
+  const { result_rows: sent } = JSON.parse(summary) as { result_rows?: string };
+  if (sent === undefined || Number(sent) === rows) return;
+  throw new DomainsyncError('DESTINATION_UNREACHABLE', `ClickHouse sent ${rows} of ${sent} rows of an answer`, {
+    hint: FULL_DISK_HINT,
+  });
 }

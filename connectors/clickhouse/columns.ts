@@ -12,17 +12,22 @@ interface TableOptions {
   readonly columns: readonly Column[];
 }
 
+interface TableColumn {
+  readonly name: string;
+  readonly type: string;
+}
+
 /**
- * Adds the columns that the table was not made with, as after an upgrade or where the pipeline loads more than before. Rows
- * that are there hold their defaults until the next file. A column that a user added is no fault.
+ * Looks at the columns, and changes nothing. A column that a user added is no fault.
+ * @returns those that the table was not made with and lacks
  * @throws DESTINATION_REFUSED for one that is gone, of another type, or not loaded any more
  */
-export async function fitColumns(
+export async function checkColumns(
   server: Server,
   options: TableOptions,
   state: LiveState,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<TableColumn[]> {
   const { table, mode, columns } = options;
   const types = await columnTypes(server, table, signal);
   const wanted = [...columns.map((column) => ({ name: column.name, type: columnType(column) })), ...ownColumns(mode)];
@@ -36,19 +41,35 @@ export async function fitColumns(
     if (!columns.some((column) => column.name === name)) faults.push(`${name} is not loaded any more`);
   }
   if (faults.length > 0) throw otherColumns(server, table, faults);
+  return added;
+}
+
+/**
+ * Adds the columns that the table was not made with, as after an upgrade or where the pipeline loads more than before. Rows
+ * that are there hold their defaults until the next file.
+ * @throws DESTINATION_REFUSED as `checkColumns`
+ */
+export async function fitColumns(
+  server: Server,
+  options: TableOptions,
+  state: LiveState,
+  signal: AbortSignal,
+): Promise<void> {
+  const { table, mode, columns } = options;
+  const added = await checkColumns(server, options, state, signal);
   const layout = layoutOf(columns);
   if (layout === state.layout) return;
   // All that it was made with is loaded still: columns have been added, or the codec has changed.
   const changes = added.map(({ name, type }) => `ADD COLUMN IF NOT EXISTS ${identifier(name)} ${type}`);
   if (mode === 'sync') changes.push(`MODIFY COLUMN \`_hash\` UInt64 DEFAULT ${hashExpression(columns)}`);
   const live = server.table(table);
-  if (changes.length > 0) await server.repeatable(`ALTER TABLE ${live} ${changes.join(', ')}`, signal);
+  if (changes.length > 0) await server.redefine(`ALTER TABLE ${live} ${changes.join(', ')}`, signal);
   const comment = JSON.stringify({
     ...state,
     layout,
     columns: columns.map((column) => column.name),
   } satisfies LiveState);
-  await server.repeatable(`ALTER TABLE ${live} MODIFY COMMENT ${literal(comment)}`, signal);
+  await server.redefine(`ALTER TABLE ${live} MODIFY COMMENT ${literal(comment)}`, signal);
 }
 
 /** A view of ours that lacks a column is exchanged for one that has it: readers never find none. */

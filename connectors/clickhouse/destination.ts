@@ -23,7 +23,7 @@ import { readLiveState } from './held.ts';
 import { recordEnded } from './history.ts';
 import { heldBeside, holding, previousTable, type TablePart } from './holding.ts';
 import { ClickHouseLoad, type LoadContext } from './load.ts';
-import { prepareTables } from './prepare.ts';
+import { prepareTables, refuseUnfit } from './prepare.ts';
 import { listRejects, reportOf } from './report.ts';
 import { completeRollback, type RollbackTables, rollBack } from './rollback.ts';
 import { MAX_REVISION, type RowBinaryOptions } from './rowbinary.ts';
@@ -77,7 +77,8 @@ export class ClickHouseDestination implements Destination {
     };
   }
 
-  held(signal: AbortSignal): Promise<Held | null> {
+  async held(signal: AbortSignal): Promise<Held | null> {
+    await refuseUnfit(this.#server, this.#options, signal);
     return holding(this.#server, this.#part, signal);
   }
 
@@ -238,7 +239,8 @@ export class ClickHouseDestination implements Destination {
 
   async status(signal: AbortSignal): Promise<DestinationStatus> {
     const { pipeline, table } = this.#options;
-    const report = await reportOf(this.#server, pipeline, await this.held(signal), signal);
+    const held = await holding(this.#server, this.#part, signal);
+    const report = await reportOf(this.#server, pipeline, held, signal);
     return { destination: this.name, object: `${this.#server.database}.${table}`, ...report };
   }
 

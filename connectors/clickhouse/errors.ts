@@ -23,12 +23,21 @@ const RETRYABLE_CODES: ReadonlySet<string> = new Set([
   '745', // SERVER_OVERLOADED
 ]);
 
+export const FULL_DISK_HINT =
+  'Make room on the disk of the ClickHouse server, then run again: what has landed is kept.';
+
+const TABLE_GONE = 'If somebody dropped or renamed a table amid the run, run again: what is missing is made anew.';
+
 /** What to do, where a code tells more than that the statement was refused. */
 const HINTS: Readonly<Record<string, string>> = {
+  '60': TABLE_GONE, // UNKNOWN_TABLE
   '164': 'The server or its user is read-only: permit writing, or name another user in clickhouse.username.',
   '192': 'Check clickhouse.username and clickhouse.password.',
   '193': 'Check clickhouse.username and clickhouse.password.',
-  '243': 'Make room on the disk of the ClickHouse server, then run again: what has landed is kept.',
+  '218': TABLE_GONE, // TABLE_IS_DROPPED
+  '242': 'The table is read-only on the server: look for its disk or its replication in the log of the server.',
+  '243': FULL_DISK_HINT,
+  '390': TABLE_GONE, // CANNOT_GET_CREATE_TABLE_QUERY, of CREATE TABLE ... AS
   '497': 'Give the user of clickhouse.username the right that the message names, or name another user.',
   '516': 'Check clickhouse.username and clickhouse.password.',
 };
@@ -47,6 +56,23 @@ const NETWORK_CODES: ReadonlySet<string> = new Set([
   'UND_ERR_SOCKET',
 ]);
 
+/** Errors of a connection that never came about. */
+const NOT_SENT_CODES: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
+
+/** The way to the server failed, or the server went away. */
+export function isOfNetwork({ cause }: DomainsyncError): boolean {
+  return cause instanceof Error && !(cause instanceof ClickHouseError) && NETWORK_CODES.has(codeOf(cause));
+}
+
+/** The statement did certainly not reach the server. */
+export function wasNotSent({ cause }: DomainsyncError): boolean {
+  return cause instanceof Error && NOT_SENT_CODES.has(codeOf(cause));
+}
+
+function codeOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? '';
+}
+
 /** ClickHouse's own number in an error that came of a statement; undefined for all else. */
 export function serverCode(error: unknown): string | undefined {
   const cause = error instanceof DomainsyncError ? error.cause : error;
@@ -63,7 +89,7 @@ export function toDomainsyncError(error: unknown, signal: AbortSignal): Domainsy
     const hint = HINTS[error.code];
     return new DomainsyncError(code, message, { cause: error, ...(hint === undefined ? {} : { hint }) });
   }
-  const code = (error as NodeJS.ErrnoException).code ?? '';
+  const code = codeOf(error);
   const message = error instanceof Error ? error.message : String(error);
   // The client's own time-out has no code, only this message.
   const unreachable = NETWORK_CODES.has(code) || code.startsWith('ERR_TLS') || code.startsWith('CERT_');

@@ -17,7 +17,8 @@ export async function exchangeNext(
   signal: AbortSignal,
 ): Promise<void> {
   const next = staging.table('next');
-  await repeatable(staging, `ALTER TABLE ${next} MODIFY COMMENT ${literal(JSON.stringify(state))}`, signal);
+  const comment = `ALTER TABLE ${next} MODIFY COMMENT ${literal(JSON.stringify(state))}`;
+  await staging.owned(() => staging.server.redefine(comment, signal), signal);
   await statement(staging, `EXCHANGE TABLES ${next} AND ${live}`, signal);
 }
 

@@ -2,7 +2,7 @@
 import { DomainsyncError } from '../../src/errors.ts';
 import type { Column } from '../../src/types.ts';
 import type { Server } from './client.ts';
-import { fitColumns, fitView } from './columns.ts';
+import { checkColumns, fitColumns, fitView } from './columns.ts';
 import { foreign, readLiveState } from './held.ts';
 import { HELD_TABLE, identifier, REJECTS_TABLE, RUNS_TABLE } from './names.ts';
 import {
@@ -54,6 +54,19 @@ export async function prepareTables(server: Server, options: PrepareOptions, sig
   await server.repeatable(createLiveView(server.table(`${table}_live`), live, mode, columns), signal);
   await fitView(server, options, signal);
   if (changes) await server.repeatable(createChangesTable(server.table(`${table}_changes`), CHANGES_COMMENT), signal);
+}
+
+/**
+ * What a load would be refused with before it begins, found without changing anything: before a download, and for `check`.
+ * @throws as prepareTables
+ */
+export async function refuseUnfit(server: Server, options: PrepareOptions, signal: AbortSignal): Promise<void> {
+  await refuseOldServer(server, signal);
+  await refuseForeign(server, options, signal);
+  const state = await readLiveState(server, options.table, signal);
+  if (state === null) return;
+  checkMode(server, options, state);
+  await checkColumns(server, options, state, signal);
 }
 
 async function refuseOldServer(server: Server, signal: AbortSignal): Promise<void> {

@@ -34,6 +34,8 @@ export class Staging {
   readonly pipeline: string;
   readonly epoch: number;
   readonly #owner: Owner;
+  /** Ends the heartbeats that wait for a server that is down: they would keep the process alive. */
+  readonly #letGo = new AbortController();
   #heartbeat: NodeJS.Timeout | undefined;
 
   constructor(server: Server, pipeline: string, epoch: number, owner: Owner) {
@@ -59,7 +61,7 @@ export class Staging {
     const owner = activeHere.has(this.#owner.nonce) ? this.#owner : null;
     const comment = JSON.stringify({ ...state, owner } satisfies WorkState);
     await this.owned(
-      () => this.server.repeatable(`ALTER TABLE ${this.table('rows')} MODIFY COMMENT ${literal(comment)}`, signal),
+      () => this.server.redefine(`ALTER TABLE ${this.table('rows')} MODIFY COMMENT ${literal(comment)}`, signal),
       signal,
     );
   }
@@ -73,7 +75,8 @@ export class Staging {
     );
     await this.owned(() => this.server.command(beat, signal), signal);
     // A failed beat needs no care: if the load was taken over or the server is gone, its next statement says so.
-    this.#heartbeat = setInterval(() => void this.server.command(beat, signal).catch(() => {}), HEARTBEAT_MS);
+    const beating = AbortSignal.any([signal, this.#letGo.signal]);
+    this.#heartbeat = setInterval(() => void this.server.command(beat, beating).catch(() => {}), HEARTBEAT_MS);
     this.#heartbeat.unref();
   }
 
@@ -93,6 +96,7 @@ export class Staging {
   /** Ends the heartbeats; the tables stay for a next run. Idempotent. */
   letGo(): void {
     clearInterval(this.#heartbeat);
+    this.#letGo.abort();
     activeHere.delete(this.#owner.nonce);
   }
 

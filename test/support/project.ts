@@ -121,7 +121,7 @@ ${pipelines}
   }
 }
 
-function startDomainsync(args: readonly string[], cwd: string, env: Readonly<Record<string, string>>): Running {
+export function startDomainsync(args: readonly string[], cwd: string, env: Readonly<Record<string, string>>): Running {
   const child = spawn(process.execPath, [BIN, ...args], {
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -41,7 +41,7 @@ export interface Contents {
 /** Counts and hashes of the live rows and the changes, whatever order they lie in. */
 export async function contentsOf({ query }: Project, table = 'dns'): Promise<Contents> {
   const [rows] = await query<{ n: string; hash: string }>(
-    `SELECT count() AS n, sum(sipHash64(*)) AS hash FROM ${table}_live`,
+    `SELECT count() AS n, sum(sipHash64(tuple(*))) AS hash FROM ${table}_live`,
   );
   const [changes] = await query<{ n: string; hash: string }>(
     `SELECT count() AS n, sum(sipHash64(domain, op, columns, file_date, previous_file_date)) AS hash FROM ${table}_changes`,

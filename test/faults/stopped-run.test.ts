@@ -1,0 +1,73 @@
+/**
+ * A run that stands still (SIGSTOP) for longer than its heartbeats are waited for, while another one takes its load over
+ * and goes on to a newer file. When it goes on it does no damage, says so, and ends with 0.
+ */
+import { expect, test } from 'vitest';
+import { ageHeartbeats } from '../support/clickhouse-machines.ts';
+import { type ServerProject, withServerProject } from '../support/clickhouse-project.ts';
+import type { Verdict } from '../support/clickhouse-proxy.ts';
+import { endState } from '../support/kill-state.ts';
+import type { Finished } from '../support/project.ts';
+
+const ROWS = 500;
+
+const TAKEN_OVER = /^dns: another run of pipeline dns took this load over; nothing to do\n$/;
+const LOADED = /^dns: loaded /;
+
+/** Statements to be stopped at, in the order in which they are tried: the server gets them when all is over. */
+const STEPS: readonly { readonly before: string; readonly at: RegExp; readonly says: RegExp }[] = [
+  { before: 'a first load becomes visible', at: /^EXCHANGE TABLES /, says: TAKEN_OVER },
+  { before: 'a block lands', at: /^INSERT INTO \S+_rows` /, says: TAKEN_OVER },
+  { before: 'a staging table is made', at: /^CREATE TABLE \S+_next` /, says: TAKEN_OVER },
+  { before: 'a later load becomes visible', at: /`dns` ATTACH PARTITION /, says: TAKEN_OVER },
+  { before: 'its changes do', at: /`dns_changes` REPLACE PARTITION /, says: TAKEN_OVER },
+  { before: 'it writes down what is held', at: /^INSERT INTO \S+domainsync_held`|`dns` MODIFY COMMENT /, says: LOADED },
+  { before: 'it is on record', at: /^INSERT INTO \S+domainsync_runs` /, says: LOADED },
+];
+
+/** Loads the next snapshot, stops at the statement, has another run load the one after it, and goes on. */
+async function stoppedAt(project: ServerProject, at: RegExp, meanwhile: () => Promise<void>): Promise<Finished> {
+  let stopped = false;
+  const run = project.start('sync');
+  project.proxy.watcher = {
+    before: async ({ sql }): Promise<Verdict> => {
+      if (stopped || !at.test(sql)) return 'pass';
+      stopped = true;
+      run.child.kill('SIGSTOP');
+      await meanwhile();
+      run.child.kill('SIGCONT');
+      return 'pass';
+    },
+  };
+  const finished = await run.finished;
+  project.proxy.watcher = {};
+  expect(stopped).toBe(true);
+  return finished;
+}
+
+/** All but staging tables: one that was made too late is dropped by the next run. */
+async function tables(project: ServerProject): Promise<unknown> {
+  return { ...(await endState(project, 'dns', 'sync')), left: null };
+}
+
+test('stopped at any step, taken over, and woken up', async () => {
+  await withServerProject({ rows: ROWS }, async (project) => {
+    for (const { before, at, says } of STEPS) {
+      let after: unknown;
+      const finished = await stoppedAt(project, at, async () => {
+        await ageHeartbeats(project);
+        await project.sandbox.publish();
+        const other = await project.run('sync');
+        expect(other.code, `${before}: ${other.stderr}`).toBe(0);
+        expect(other.stdout, before).toMatch(LOADED);
+        after = await tables(project);
+      });
+      expect(finished.code, `${before}: ${finished.stderr}`).toBe(0);
+      expect(finished.stdout, before).toMatch(says);
+      expect(await tables(project), before).toEqual(after);
+      expect(await project.run('sync'), before).toMatchObject({ stdout: expect.stringContaining('nothing to do') });
+      expect((await endState(project, 'dns', 'sync')).left, before).toEqual([]);
+      await project.sandbox.publish();
+    }
+  });
+});

@@ -1,0 +1,124 @@
+/** A ClickHouse server in a process of its own that a test can kill, stop and start again on the same folder. */
+import { once } from 'node:events';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { type IncomingMessage, request } from 'node:http';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { type EmbeddedServer, leaseEmbeddedServer } from '../../connectors/clickhouse/embedded/launch.ts';
+import { endServer } from './servers.ts';
+
+/** Who signs in where. */
+export interface Login {
+  readonly port: number;
+  readonly username: string;
+  readonly password: string;
+}
+
+/** An answer with another status than 200. The message is the server's. */
+export class StatementError extends Error {}
+
+/**
+ * Sends one statement over a connection of its own: nothing of an earlier server is used again.
+ * @throws StatementError, and what the socket throws when the server is down
+ */
+export async function send({ port, username, password }: Login, sql: string, database = 'default'): Promise<string> {
+  const query = new URLSearchParams({
+    database,
+    // The status of the answer is then that of the whole statement.
+    wait_end_of_query: '1',
+    // And waits in memory: from a full disk it would come back empty.
+    http_response_buffer_size: '1000000',
+    output_format_json_quote_64bit_integers: '1',
+  });
+  const options = { host: '127.0.0.1', port, path: `/?${query}`, method: 'POST', auth: `${username}:${password}` };
+  const sent = request({ ...options, agent: false });
+  sent.end(sql);
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  const body = await text(response);
+  if (response.statusCode !== 200) throw new StatementError(`${sql.slice(0, 200)}: ${body.trim()}`);
+  return body;
+}
+
+export class KillableServer {
+  readonly folder: string;
+  #lease: EmbeddedServer | null = null;
+  #downs = 0;
+
+  private constructor(folder: string) {
+    this.folder = folder;
+  }
+
+  /** Starts a server on a folder, made where it is missing. */
+  static async start(folder: string): Promise<KillableServer> {
+    const server = new KillableServer(folder);
+    await server.start();
+    return server;
+  }
+
+  get login(): Login {
+    if (this.#lease === null) throw new Error('the server is down');
+    const { endpoint, username, password } = this.#lease;
+    return { port: endpoint.httpPort, username, password };
+  }
+
+  /** null while it is down. */
+  get port(): number | null {
+    return this.#lease?.endpoint.httpPort ?? null;
+  }
+
+  /** How often it went down: what was asked before and answered after such a moment may have failed for it. */
+  get downs(): number {
+    return this.#downs;
+  }
+
+  get isUp(): boolean {
+    return this.#lease !== null;
+  }
+
+  /** Starts it where it is down; it takes the port that it had, while nobody else has it. */
+  async start(): Promise<void> {
+    this.#lease ??= await leaseEmbeddedServer(this.folder, AbortSignal.timeout(120_000));
+  }
+
+  /** SIGKILL of the process that runs ClickHouse; resolves when it is gone. */
+  async kill(): Promise<void> {
+    const lease = this.#lease;
+    if (lease === null) return;
+    this.#lease = null;
+    this.#downs += 1;
+    await endServer(lease.endpoint.pid);
+    lease.release();
+  }
+
+  async restart(): Promise<void> {
+    await this.kill();
+    await this.start();
+  }
+
+  /**
+   * Sets, or with null removes, a part of the server's configuration, from its next start on.
+   * @param folder what ClickHouse merges into its configuration, and into its users
+   */
+  async configure(folder: 'config.d' | 'users.d', xml: string | null): Promise<void> {
+    const path = join(this.folder, folder, 'test.xml');
+    await mkdir(join(this.folder, folder), { recursive: true });
+    if (xml === null) await rm(path, { force: true });
+    else await writeFile(path, `<clickhouse>${xml}</clickhouse>`);
+  }
+
+  /** Rows of a SELECT, numbers of 64 bits as strings. */
+  async query<Row = Record<string, unknown>>(sql: string, database?: string): Promise<Row[]> {
+    const body = await send(this.login, `${sql} FORMAT JSONEachRow`, database);
+    return body.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Row]));
+  }
+
+  async command(sql: string, database?: string): Promise<void> {
+    await send(this.login, sql, database);
+  }
+
+  /** Resolves when nothing is under way that changes anything: a server finishes statements of senders that died. */
+  async quiet(): Promise<void> {
+    const running = "SELECT 1 FROM system.processes WHERE query_kind NOT IN ('Select', 'System', 'None')";
+    while ((await this.query(running)).length > 0);
+  }
+}
