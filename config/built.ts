@@ -6,9 +6,7 @@ interface Missing {
   readonly used: (pipeline: Pipeline, config: Config) => boolean;
 }
 
-const MISSING: readonly Missing[] = [
-  { what: 'to.kafka: publishing to Kafka', used: ({ to }) => to.kafka !== undefined },
-];
+const MISSING: readonly Missing[] = [];
 
 /** Why this version cannot run the pipeline, in words for the user (the message of NOT_BUILT); null: it can. */
 export function notBuilt(pipeline: Pipeline, config: Config): string | null {

@@ -9,23 +9,36 @@ import { nearest } from '../config/nearest.ts';
 import { redactor } from '../config/redact.ts';
 import type { Config, Pipeline } from '../config/schema.ts';
 import { type ClickHouse, openClickHouse } from '../connectors/clickhouse/index.ts';
+import { recentRuns } from '../connectors/clickhouse/recent-runs.ts';
 import { createDatasetService, type DatasetService } from '../connectors/dataset-service/index.ts';
+import { createLocalRateLimiter, LIMITS } from '../connectors/dataset-service/rate-limit.ts';
+import { type Kafka, openKafka } from '../connectors/kafka/index.ts';
 import { DEFAULT_BLOCK_BYTES } from './blocks.ts';
 import type { App, PipelineHandle, ServerFacts } from './commands/app.ts';
 import { clickhouseCommand } from './commands/clickhouse.ts';
 import type { DemoApp } from './commands/demo.ts';
+import { tellFailure, tellUsage } from './commands/failure.ts';
 import { buildProgram, type GlobalOptions } from './commands/program.ts';
 import type { ServiceNeed } from './commands/register.ts';
 import { asDomainsyncError, DomainsyncError, interrupted } from './errors.ts';
 import { createLogger } from './logger.ts';
-import { errorDocument, formatError, printJson } from './output.ts';
 import { createProgress } from './progress.ts';
 import { selectColumns } from './rows/columns.ts';
+import type { Destination, RateLimiter } from './types.ts';
+import { digestOf } from './worker/digest.ts';
+import type { Setup, SharedLimiter } from './worker/setup.ts';
+import type { Times } from './worker/times.ts';
 
 const { version } = createRequire(import.meta.url)('../package.json') as { version: string };
 
 /** More threads than this have nothing to do: ClickHouse takes in blocks more slowly than four threads encode them. */
 const MOST_THREADS = 4;
+
+/** The end of a worker that does not come to one by itself. */
+const WORKER_ENDS_MS = 29_000;
+
+/** Keeps requests within the limits of what workers share, or of this process alone. */
+type LimiterOver = (local: RateLimiter) => RateLimiter;
 
 /** A configuration with everything that was opened for it. */
 interface Opened {
@@ -37,8 +50,8 @@ interface Opened {
 
 type Action = (opened: Opened) => Promise<number>;
 
-/** Runs one command line. @returns the exit code; throws nothing */
-export async function main(argv: readonly string[]): Promise<number> {
+/** Runs one command line. @param times of the worker. @returns the exit code; throws nothing */
+export async function main(argv: readonly string[], times: Partial<Times> = {}): Promise<number> {
   const controller = new AbortController();
   let exitCode = 0;
   const onSignal = (): void => {
@@ -56,6 +69,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     run: (options, need, command) => withConfig(options, need, signal, ({ app }) => command(app)),
     clickhouse: (options) => withConfig(options, false, signal, serveClickHouse),
     demo: (options) => demo(options, signal),
+    worker: (options) => worker(options, signal, times),
     done: (code) => {
       exitCode = code;
     },
@@ -93,22 +107,27 @@ async function withConfig(
 }
 
 /** Nothing is opened before it is first asked for. */
-function open(config: Config, options: GlobalOptions, signal: AbortSignal): Opened {
+function open(config: Config, options: GlobalOptions, signal: AbortSignal, limiterOver?: LimiterOver): Opened {
   const json = options.json === true;
   const redact = redactor(config);
   const quiet = json || !['trace', 'debug', 'info'].includes(options.logLevel);
   const isTTY = process.stderr.isTTY === true;
-  const logged = createLogger({ level: options.logLevel, redact });
+  const logged = createLogger({ level: options.logLevel, format: options.logFormat, redact });
   const progress = createProgress({ stream: process.stderr, isTTY, log: logged, quiet });
-  const log = createLogger({ level: options.logLevel, redact, stream: progress.above(process.stderr) });
+  const stream = progress.above(process.stderr);
+  const log = createLogger({ level: options.logLevel, format: options.logFormat, redact, stream });
   let service: DatasetService | undefined;
   const openServiceOnce = (): DatasetService => {
-    service ??= openService(config, log);
+    service ??= openService(config, log, limiterOver?.(createLocalRateLimiter()));
     return service;
   };
   let clickhouse: Promise<ClickHouse> | undefined;
   const openClickHouseOnce = (): Promise<ClickHouse> => {
-    clickhouse ??= openConfigured(config, signal);
+    clickhouse ??= openConfigured(config, signal).catch((error: unknown) => {
+      // A worker lives on, and tries again.
+      clickhouse = undefined;
+      throw error;
+    });
     return clickhouse;
   };
   let server: Promise<ServerFacts> | undefined;
@@ -119,7 +138,12 @@ function open(config: Config, options: GlobalOptions, signal: AbortSignal): Open
     });
     return server;
   };
-  const opener = { clickhouse: openClickHouseOnce, server: serverOnce };
+  let kafka: Kafka | undefined;
+  const openKafkaOnce = (): Kafka => {
+    kafka ??= openKafka({ ...config.kafka, log });
+    return kafka;
+  };
+  const opener = { clickhouse: openClickHouseOnce, kafka: openKafkaOnce, server: serverOnce };
   const app: App = {
     pipelines: config.pipelines.map((pipeline) => handle(pipeline, config, opener)),
     source: openServiceOnce,
@@ -149,6 +173,7 @@ function open(config: Config, options: GlobalOptions, signal: AbortSignal): Open
     clickhouse: openClickHouseOnce,
     close: async () => {
       await service?.close();
+      await kafka?.close();
       // One that could not be opened has been told of already.
       await clickhouse?.then((opened) => opened.close()).catch(() => {});
     },
@@ -158,7 +183,7 @@ function open(config: Config, options: GlobalOptions, signal: AbortSignal): Open
 function handle(
   pipeline: Pipeline,
   config: Config,
-  { clickhouse, server }: { clickhouse(): Promise<ClickHouse>; server(): Promise<ServerFacts> },
+  { clickhouse, kafka, server }: { clickhouse(): Promise<ClickHouse>; kafka(): Kafka; server(): Promise<ServerFacts> },
 ): PipelineHandle {
   const { name, target, to, where, columns, maxRejected, minRows } = pipeline;
   const seconds = (milliseconds: number): number => Math.round(milliseconds / 1000);
@@ -168,24 +193,20 @@ function handle(
     notBuilt: notBuilt(pipeline, config),
     server,
     destinations: async () => {
-      if (to.clickhouse === undefined) return [];
-      const { table, mode, changes, deletes } = to.clickhouse;
-      const shared = config.pipelines.some((other) => other.name !== name && other.to.clickhouse?.table === table);
       const history = { runs: seconds(config.history.runs), rejects: seconds(config.history.rejects) };
-      const options = {
-        pipeline: name,
-        target,
-        table,
-        mode,
-        shared,
-        changes,
-        deletes,
-        where,
-        maxRejected,
-        minRows,
-        history,
-      };
-      return [(await clickhouse()).destination({ ...options, columns: selectColumns(columns) })];
+      const common = { pipeline: name, target, where, columns: selectColumns(columns), maxRejected, minRows };
+      const destinations: Destination[] = [];
+      const server = await clickhouse();
+      if (to.clickhouse !== undefined) {
+        const { table } = to.clickhouse;
+        const shared = config.pipelines.some((other) => other.name !== name && other.to.clickhouse?.table === table);
+        destinations.push(server.destination({ ...common, ...to.clickhouse, shared, history }));
+      }
+      if (to.kafka !== undefined) {
+        const index = server.published({ pipeline: name, history });
+        destinations.push(kafka().destination({ ...common, ...to.kafka, index }));
+      }
+      return destinations;
     },
   };
 }
@@ -202,7 +223,11 @@ function openConfigured({ clickhouse }: Config, signal: AbortSignal): Promise<Cl
   return openClickHouse({ server: { url }, database, settings, username, password }, signal);
 }
 
-function openService({ service, dataDir, download }: Config, log: App['log']): DatasetService {
+function openService(
+  { service, dataDir, download }: Config,
+  log: App['log'],
+  limiter: RateLimiter | undefined,
+): DatasetService {
   if (service === undefined) throw new DomainsyncError('CONFIG_INVALID', 'service.url and service.apiKey are not set');
   return createDatasetService({
     ...service,
@@ -210,6 +235,7 @@ function openService({ service, dataDir, download }: Config, log: App['log']): D
     keep: download.keep,
     userAgent: `domainsync/${version}`,
     log,
+    ...(limiter === undefined ? {} : { limiter }),
   });
 }
 
@@ -219,6 +245,42 @@ async function serveClickHouse({ app, config, clickhouse }: Opened): Promise<num
   }
   const { address } = await clickhouse();
   return clickhouseCommand(app, { ...address, passwordFile: join(config.clickhouse.path, 'password') });
+}
+
+async function worker(options: GlobalOptions, signal: AbortSignal, times: Partial<Times>): Promise<number> {
+  // Loaded when asked for: the other commands do without queues and pages.
+  const [{ runWorker }, { DEFAULT_TIMES }] = await Promise.all([
+    import('./worker/worker.ts'),
+    import('./worker/times.ts'),
+  ]);
+  // Whatever does not let go, the end comes: contract 6 gives 30 s.
+  signal.addEventListener('abort', () => setTimeout(() => process.exit(0), WORKER_ENDS_MS).unref(), { once: true });
+  const read = (limiter: SharedLimiter): Setup => {
+    const path = options.config === undefined ? {} : { path: options.config };
+    return workerSetup(loadConfig({ ...path, needs: { service: true } }), options, signal, limiter);
+  };
+  return runWorker({ host: { version, read }, times: { ...DEFAULT_TIMES, ...times }, signal });
+}
+
+function workerSetup(config: Config, options: GlobalOptions, signal: AbortSignal, limiter: SharedLimiter): Setup {
+  const { service, pipelines, download, redis } = config;
+  const serviceId = digestOf([service?.url, service?.apiKey]);
+  const opened = open(config, options, signal, (local) => limiter({ serviceId, limits: LIMITS, local }));
+  return {
+    app: opened.app,
+    pipelines: opened.app.pipelines.map((handle, n) => ({
+      name: handle.name,
+      schedule: pipelines[n]?.schedule,
+      digest: digestOf([pipelines[n], download.maxWindowLog, serviceId]),
+      handle,
+    })),
+    redisUrl: redis.url,
+    http: config.worker,
+    serviceId,
+    history: async (perPipeline, until) => recentRuns(await opened.clickhouse(), perPipeline, until),
+    reopened: () => workerSetup(config, options, signal, limiter),
+    close: opened.close,
+  };
 }
 
 async function demo(options: GlobalOptions, signal: AbortSignal): Promise<number> {
@@ -235,19 +297,4 @@ async function demo(options: GlobalOptions, signal: AbortSignal): Promise<number
     };
   };
   return demoCommand({ open: openDemo, out: process.stdout, signal }, resolve('data/demo'));
-}
-
-/** Commander has told it on stderr already; `--json` promises a document whatever happens. */
-function tellUsage(error: CommanderError, argv: readonly string[]): number {
-  if (error.exitCode === 0) return 0;
-  const usage = new DomainsyncError('USAGE', error.message);
-  if (argv.includes('--json')) printJson(errorDocument(usage, (text) => text));
-  return usage.exitCode;
-}
-
-function tellFailure(error: DomainsyncError, options: GlobalOptions, redact: (text: string) => string): number {
-  if (options.json === true) printJson(errorDocument(error, redact));
-  else
-    process.stderr.write(`${formatError(error, redact, { debug: ['trace', 'debug'].includes(options.logLevel) })}\n`);
-  return error.exitCode;
 }

@@ -65,7 +65,7 @@ export function createProgress(options: ProgressOptions): Progress {
 }
 
 /** Counts of one file, and how fast they grow. */
-class Meter {
+export class Meter {
   readonly #total: number | null;
   readonly #now: () => number;
   #counts: ProgressCounts = { downloaded: 0, read: 0, rows: 0, rejected: 0 };
@@ -73,7 +73,8 @@ class Meter {
   #reads = false;
   #samples: { readonly at: number; readonly bytes: number }[] = [];
 
-  constructor(total: number | null, now: () => number) {
+  /** @param now milliseconds since some moment */
+  constructor(total: number | null, now: () => number = () => performance.now()) {
     this.#total = total;
     this.#now = now;
   }
@@ -101,13 +102,21 @@ class Meter {
     const total = this.#total === null ? 'downloaded' : `of ${formatBytes(this.#total)}`;
     const parts = [`${formatBytes(downloaded)} ${total}`, `${formatNumber(rows)} rows`];
     if (rejected > 0) parts.push(`${formatNumber(rejected)} rejected`);
-    const rate = this.#rate();
-    parts.push(`${formatBytes(rate)}/s`);
-    if (this.#total !== null && rate > 0) {
-      const left = Math.max(0, this.#total - this.#done());
-      parts.push(`${formatDuration(Math.round(left / rate) * 1000)} left`);
-    }
+    parts.push(`${formatBytes(this.rate())}/s`);
+    const left = this.secondsLeft();
+    if (left !== null) parts.push(`${formatDuration(left * 1000)} left`);
     return parts.join(', ');
+  }
+
+  get counts(): ProgressCounts {
+    return this.#counts;
+  }
+
+  /** Whole seconds; null where size or rate is not known. */
+  secondsLeft(): number | null {
+    const rate = this.rate();
+    if (this.#total === null || rate <= 0) return null;
+    return Math.round(Math.max(0, this.#total - this.#done()) / rate);
   }
 
   #done(): number {
@@ -115,7 +124,7 @@ class Meter {
   }
 
   /** Bytes a second, up to this moment: it falls while nothing arrives. */
-  #rate(): number {
+  rate(): number {
     const first = this.#samples[0];
     const time = first === undefined ? 0 : this.#now() - first.at;
     return first === undefined || time <= 0 ? 0 : Math.max(0, ((this.#done() - first.bytes) / time) * 1000);

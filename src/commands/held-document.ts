@@ -2,7 +2,7 @@
 import type { Held } from '../types.ts';
 
 /** Without what a destination keeps in it for itself. */
-export function heldDocument({ file, date, revision, etag, size, loadedAt, rows, rolledBack }: Held): Held {
-  const held = { file, date, revision, etag, size, loadedAt, rows };
+export function heldDocument({ file, date, revision, etag, size, loadedAt, rows, partial, rolledBack }: Held): Held {
+  const held = { file, date, revision, etag, size, loadedAt, rows, ...(partial === undefined ? {} : { partial }) };
   return rolledBack === undefined ? held : { ...held, rolledBack };
 }

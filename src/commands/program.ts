@@ -1,6 +1,5 @@
 /** The command line as a whole: global options, and every command with what runs it. */
 import { Command, Option } from 'commander';
-import { DomainsyncError } from '../errors.ts';
 import { LOG_LEVELS, type LogLevel } from '../logger.ts';
 import type { App } from './app.ts';
 import { wholeNumber } from './options.ts';
@@ -11,6 +10,7 @@ export interface GlobalOptions {
   readonly config?: string;
   readonly json?: boolean;
   readonly logLevel: LogLevel;
+  readonly logFormat: 'text' | 'json';
 }
 
 /** What the composition root does for the commands. Each action gives the exit code. */
@@ -20,6 +20,7 @@ export interface Actions {
   /** Loads the configuration, and runs a command that needs no more than an App. */
   run(options: GlobalOptions, need: ServiceNeed, command: (app: App) => Promise<number>): Promise<number>;
   clickhouse(options: GlobalOptions): Promise<number>;
+  worker(options: GlobalOptions): Promise<number>;
   demo(options: GlobalOptions): Promise<number>;
   /** Told the exit code of the command that ran. */
   done(code: number): void;
@@ -33,6 +34,9 @@ export function buildProgram(actions: Actions): Command {
     .option('-c, --config <file>', 'configuration file (default: config/domainsync.yaml, or DOMAINSYNC_CONFIG)')
     .option('--json', 'one JSON document on stdout')
     .addOption(new Option('--log-level <level>', 'least severe log lines shown').choices(LOG_LEVELS).default('info'))
+    .addOption(
+      new Option('--log-format <format>', 'for people or for machines').choices(['text', 'json']).default('text'),
+    )
     .exitOverride()
     .showHelpAfterError('(run with --help for the commands and options)');
   const options = (): GlobalOptions => program.opts<GlobalOptions>();
@@ -50,12 +54,8 @@ export function buildProgram(actions: Actions): Command {
     .action(async () => done(await actions.clickhouse(options())));
   program
     .command('worker')
-    .description('keep the schedules of all pipelines (not built yet)')
-    .action(() => {
-      throw new DomainsyncError('NOT_BUILT', 'the worker is not built yet', {
-        hint: "Until then, start 'domainsync sync' from cron or a systemd timer.",
-      });
-    });
+    .description('keep the schedules of all pipelines, run them, and serve health, metrics and the status page')
+    .action(async () => done(await actions.worker(options())));
   return program;
 }
 

@@ -1,6 +1,6 @@
 /** `domainsync status` and `domainsync rejects`: what the destinations hold, and what was left out. */
 import { formatDuration, formatNumber, printJson, printTable } from '../output.ts';
-import type { DestinationStatus, RecordedReject } from '../types.ts';
+import type { DestinationStatus, Held, RecordedReject } from '../types.ts';
 import type { App } from './app.ts';
 import { heldDocument } from './held-document.ts';
 import { selectPipelines } from './select.ts';
@@ -34,7 +34,7 @@ export async function statusCommand(app: App, names: readonly string[]): Promise
     statuses.map(({ pipeline, object, destination, held, lastRun, rejected }) => [
       pipeline,
       `${destination} ${object}`,
-      held?.file ?? null,
+      held === null ? null : holds(held),
       held?.date ?? null,
       held === null ? null : formatNumber(held.rows),
       held === null ? null : `${formatDuration(Math.max(0, Date.now() - Date.parse(held.loadedAt)))} ago`,
@@ -52,6 +52,12 @@ export async function statusCommand(app: App, names: readonly string[]): Promise
   return 0;
 }
 
+/** The file, and how much of it where that is not all. */
+function holds({ file, partial }: Held): string {
+  if (partial === undefined) return file;
+  return `${file} (${formatNumber(partial.sent)} of ${formatNumber(partial.of)} messages)`;
+}
+
 /** Longest list of rejects that is printed. */
 const REJECTS_SHOWN = 1000;
 
@@ -60,7 +66,9 @@ export async function rejectsCommand(app: App, name: string | undefined): Promis
   const rejects: RecordedReject[] = [];
   for (const pipeline of selectPipelines(app.pipelines, name === undefined ? [] : [name])) {
     for (const destination of await pipeline.destinations(app.signal)) {
-      rejects.push(...(await destination.rejects(REJECTS_SHOWN, app.signal)));
+      // Destinations of one pipeline read the same lines: a line that both rejected is told once.
+      const told = new Set(rejects.map(identity));
+      rejects.push(...(await destination.rejects(REJECTS_SHOWN, app.signal)).filter((one) => !told.has(identity(one))));
       await destination.close();
     }
   }
@@ -83,4 +91,8 @@ export async function rejectsCommand(app: App, name: string | undefined): Promis
     );
   }
   return 0;
+}
+
+function identity({ pipeline, file, line, reason }: RecordedReject): string {
+  return JSON.stringify([pipeline, file, line, reason]);
 }

@@ -59,9 +59,18 @@ export async function syncPipeline(app: App, pipeline: PipelineHandle, options: 
   } catch (error) {
     tell({ pipeline: pipeline.name, destination: 'clickhouse', outcome: failureOutcome(error) });
   }
+  // One download serves all of them: what is not kept is removed when the last one has had it.
+  let tidy = async (): Promise<void> => {};
   for (const destination of destinations) {
     try {
-      const source = options.fromFile === undefined ? app.source() : fromFile(options.fromFile, options.fileDate);
+      const opened = options.fromFile === undefined ? app.source() : fromFile(options.fromFile, options.fileDate);
+      const source: ReturnType<typeof fromFile> = {
+        newest: (...of) => opened.newest(...of),
+        open: (...of) => opened.open(...of),
+        tidy: async (...of) => {
+          tidy = () => opened.tidy(...of);
+        },
+      };
       const { settings, progress } = app;
       const { force } = options;
       const job = { pipeline: pipeline.name, target: pipeline.target, source, destination, force, settings, progress };
@@ -72,6 +81,9 @@ export async function syncPipeline(app: App, pipeline: PipelineHandle, options: 
     } finally {
       await destination.close();
     }
+  }
+  if (reports.every(({ outcome }) => outcome.kind !== 'failed')) {
+    await tidy().catch((error: unknown) => app.log.warn({ err: error }, 'downloads that are not kept stay for now'));
   }
   return reports;
 }

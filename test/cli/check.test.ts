@@ -146,14 +146,17 @@ test('a file for which there is no room would fail; of several pipelines the fir
   await withProject({ rows: 200 }, async (project) => {
     const total = 900_000_000_000_000;
     project.sandbox.misbehave({ path: '/api/download/dns', fault: { kind: 'wrong-total', total } });
-    await project.configure(`  good: { dataset: technologies, to: { clickhouse: { table: good } } }
+    await project.configure(
+      `  good: { dataset: technologies, to: { clickhouse: { table: good } } }
   large: { dataset: dns, to: { clickhouse: { table: large } } }
   gone: { dataset: nowhere, to: { clickhouse: { table: gone } } }
-  kafka: { dataset: dns, to: { kafka: { topic: later } } }`);
+  kafka: { dataset: dns, to: { kafka: { topic: later } } }`,
+      "kafka: { brokers: ['127.0.0.1:1'] }",
+    );
     const told = await check(project);
     expect([told.code, toldErrors(told).map(({ code }) => code)]).toEqual([
       1,
-      ['LOCAL_DISK', 'SOURCE_NOT_FOUND', 'NOT_BUILT'],
+      ['LOCAL_DISK', 'SOURCE_NOT_FOUND', 'DESTINATION_UNREACHABLE'],
     ]);
     expect(answers(told)).toContainEqual(expect.stringMatching(/^ {2}disk {6}900 TB to download, .* free in /));
     expect((await check(project, 'gone', 'large')).code).toBe(5);

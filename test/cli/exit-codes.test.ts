@@ -88,14 +88,13 @@ const FAULTS: readonly Fault[] = [
   { what: 'an unknown pipeline', exit: 2, code: 'USAGE', says: /'other'/, args: ['sync', 'other'] },
   { what: 'no such file', exit: 2, code: 'USAGE', says: /none\.jsonl/, args: ['sync', '--from-file', 'none.jsonl'] },
   {
-    what: 'a part not built',
-    exit: 2,
-    code: 'NOT_BUILT',
-    says: /Kafka/,
+    what: 'no Kafka broker',
+    exit: 8,
+    code: 'DESTINATION_UNREACHABLE',
+    says: /Kafka .* cannot be reached/,
     pipeline: { to: { kafka: { topic: 'domains' } } },
     rest: { kafka: { brokers: ['localhost:1'], sasl: { mechanism: 'plain', username: 'u', password: PASSWORD } } },
   },
-  { what: 'the worker', exit: 2, code: 'NOT_BUILT', says: /worker/, args: ['worker'] },
 ];
 
 async function configFor(project: Project, fault: Fault, name: string, httpPort: number): Promise<string> {

@@ -1,0 +1,92 @@
+/** A tick: looks for a new file, and adds the load only when there is one. */
+import type { Job, Processor } from 'bullmq';
+import { withKnownDatasets } from '../commands/known-datasets.ts';
+import { type Decision, decide } from '../decide.ts';
+import { asDomainsyncError, DomainsyncError } from '../errors.ts';
+import type { RemoteFile } from '../types.ts';
+import { fileKey, keepsFromAsking, keepsFromLoading } from './failures.ts';
+import { failJob, giveBack, type JobContext, notOurs } from './jobs.ts';
+import { addSync, type CheckData } from './queues.ts';
+import type { CheckRecord } from './records.ts';
+import type { Setup, WorkerPipeline } from './setup.ts';
+import { timedSource } from './timed.ts';
+
+/** Three parameters: with fewer BullMQ gives no signal. */
+export function checkProcessor(context: JobContext): Processor<CheckData> {
+  return async (job: Job<CheckData>, token?: string, _signal?: AbortSignal) => {
+    const use = context.current.take();
+    try {
+      const pipeline = use.setup.pipelines.find(({ name }) => name === job.data.pipeline);
+      if (pipeline === undefined) return await notOurs(context, job, token);
+      const { trouble } = await context.records.read(pipeline.name);
+      // A try of this very job, not a tick, goes on.
+      if (job.attemptsMade === 0 && keepsFromAsking(trouble, pipeline.digest, Date.now())) return;
+      await check(context, use.setup, pipeline, job);
+    } catch (error) {
+      // Whatever broke, it broke because this worker ends.
+      if (context.stop.aborted && error instanceof DomainsyncError) return await giveBack(job, token);
+      throw error;
+    } finally {
+      use.done();
+    }
+  };
+}
+
+async function check(context: JobContext, setup: Setup, pipeline: WorkerPipeline, job: Job): Promise<void> {
+  const { records, queues, stop, log } = context;
+  const { name } = pipeline;
+  let looked: { newest: RemoteFile; decision: CheckRecord['decision'] };
+  try {
+    looked = await look(context, setup, pipeline);
+  } catch (thrown) {
+    const error = await withKnownDatasets({ ...setup.app, signal: stop }, thrown, pipeline.handle.target);
+    if (stop.aborted) throw error;
+    if (error.code === 'DESTINATION_UNREACHABLE') context.current.reopen(setup);
+    log.warn({ pipeline: name, code: error.code }, error.message);
+    return failJob(context, job, pipeline, { during: 'check', file: null, error }, setup.app.redact);
+  }
+  const { newest, decision } = looked;
+  const { trouble } = await records.read(name);
+  const subject = { file: fileKey(newest), digest: pipeline.digest };
+  const heldBack = decision === 'load' && keepsFromLoading(trouble, subject, Date.now());
+  const record: CheckRecord = {
+    at: new Date().toISOString(),
+    file: newest.name,
+    date: newest.date,
+    size: newest.size,
+    decision: heldBack ? 'held-back' : decision,
+  };
+  const mended = decision !== 'load' || trouble?.during === 'check';
+  await records.write(name, { check: record, ...(mended ? { trouble: null } : {}) });
+  if (decision !== 'load' || heldBack) return;
+  const { date, size, etag } = newest;
+  await addSync(queues, { pipeline: name, reason: 'file', file: { name: newest.name, date, size, etag } });
+}
+
+/** Of several destinations the first of these is told. */
+const WORTH_TELLING: readonly Decision[] = ['load', 'rolled-back', 'current', 'older'];
+
+/** What a run would do: load, where any destination lacks the newest file. */
+async function look(
+  { meters, stop }: JobContext,
+  { app }: Setup,
+  { name, handle }: WorkerPipeline,
+): Promise<{ newest: RemoteFile; decision: Decision }> {
+  if (handle.notBuilt !== null) throw new DomainsyncError('NOT_BUILT', handle.notBuilt);
+  const source = timedSource(app.source(), (stage, seconds) => meters.stage(name, stage, seconds));
+  try {
+    const newest = await source.newest(handle.target, stop);
+    const decisions: Decision[] = [];
+    for (const destination of await handle.destinations(stop)) {
+      try {
+        decisions.push(decide(await destination.held(stop), newest, false));
+      } finally {
+        await destination.close();
+      }
+    }
+    const decision = WORTH_TELLING.find((one) => decisions.includes(one)) ?? 'current';
+    return { newest, decision };
+  } catch (error) {
+    throw asDomainsyncError(error);
+  }
+}

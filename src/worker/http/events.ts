@@ -1,0 +1,98 @@
+/** News for the open status pages: what changes anywhere, told by server-sent events. */
+import type { Redis } from 'ioredis';
+import { NEWS_CHANNEL } from '../keys.ts';
+import type { LiveRun, News } from '../records.ts';
+
+/** A page is told of everything anew this often: time alone changes what it shows. */
+const ANYWAY_MS = 10_000;
+/** Changes that come together are told together. */
+const GATHER_MS = 150;
+
+/** What a page has not been told yet. Of each only the newest counts, so that a slow page costs no memory. */
+export interface Untold {
+  /** The whole status. */
+  readonly status: boolean;
+  readonly runs: readonly LiveRun[];
+}
+
+/** One open page. */
+export class Listener {
+  #status = true;
+  readonly #runs = new Map<string, LiveRun>();
+  #wake: () => void = () => {};
+  #ended = false;
+
+  /** Waits until there is something to tell; null: the page or the worker is gone. */
+  async next(): Promise<Untold | null> {
+    while (!this.#ended && !this.#status && this.#runs.size === 0) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+    if (this.#ended) return null;
+    const untold = { status: this.#status, runs: [...this.#runs.values()] };
+    this.#status = false;
+    this.#runs.clear();
+    return untold;
+  }
+
+  hear(news: News | null): void {
+    if (news?.kind === 'live') this.#runs.set(news.run.pipeline, news.run);
+    else this.#status = true;
+    this.#wake();
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#wake();
+  }
+}
+
+/** Hears the news of all workers through Redis. */
+export class NewsDesk {
+  readonly #listeners = new Set<Listener>();
+  readonly #timer: NodeJS.Timeout;
+  #gathering: NodeJS.Timeout | null = null;
+
+  /** @param onChange told of each pipeline that has changed */
+  constructor(news: Redis, onChange: (pipeline: string) => void) {
+    // Subscribed again by itself whenever Redis was gone.
+    news.subscribe(NEWS_CHANNEL).catch(() => {});
+    news.on('message', (_channel, text) => {
+      const heard = JSON.parse(text) as News;
+      if (heard.kind === 'live') {
+        for (const listener of this.#listeners) listener.hear(heard);
+        return;
+      }
+      onChange(heard.pipeline);
+      this.#gathering ??= setTimeout(() => this.#tellAll(), GATHER_MS);
+    });
+    this.#timer = setInterval(() => this.#tellAll(), ANYWAY_MS);
+  }
+
+  get listeners(): number {
+    return this.#listeners.size;
+  }
+
+  open(): Listener {
+    const listener = new Listener();
+    this.#listeners.add(listener);
+    return listener;
+  }
+
+  leave(listener: Listener): void {
+    this.#listeners.delete(listener);
+    listener.end();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    if (this.#gathering !== null) clearTimeout(this.#gathering);
+    for (const listener of [...this.#listeners]) this.leave(listener);
+  }
+
+  #tellAll(): void {
+    this.#gathering = null;
+    for (const listener of this.#listeners) listener.hear(null);
+  }
+}

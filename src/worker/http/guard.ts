@@ -1,0 +1,87 @@
+/** Who may ask: the machine itself, or whoever shows the token; and never a web page of somebody else. */
+import type { MiddlewareHandler } from 'hono';
+import type { Sessions } from './session.ts';
+
+/** The page's own files and answers only, nothing inline, in no frame. */
+const CSP = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+];
+
+/** The policy, with other sources of styles where a page brings its own. */
+export function contentSecurityPolicy(styles = "'self'"): string {
+  return CSP.map((rule) => (rule.startsWith('style-src') ? `style-src ${styles}` : rule)).join('; ');
+}
+
+const HEADERS: Readonly<Record<string, string>> = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  // Not `no-referrer`: browsers then send `Origin: null` with the sign-in form.
+  'referrer-policy': 'same-origin',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), microphone=(), geolocation=()',
+  'cache-control': 'no-store',
+};
+
+export function securityHeaders(): MiddlewareHandler {
+  return async (context, next) => {
+    await next();
+    const { headers } = context.res;
+    for (const [name, value] of Object.entries(HEADERS)) headers.set(name, value);
+    if (!headers.has('content-security-policy')) headers.set('content-security-policy', contentSecurityPolicy());
+  };
+}
+
+/**
+ * Without a token, only who named this machine as itself is answered: a web page can have a name of its own lead to
+ * 127.0.0.1 (DNS rebinding), but cannot choose the Host that its visitor's browser sends.
+ */
+export function loopbackOnly(): MiddlewareHandler {
+  return async (context, next) => {
+    if (isLoopbackHost(context.req.header('host') ?? '')) return next();
+    return context.json({ error: 'Without worker.token only requests to localhost are answered' }, 403);
+  };
+}
+
+/** A Host header that names this machine as itself, with any port. */
+export function isLoopbackHost(host: string): boolean {
+  const name = host.replace(/:\d*$/, '').toLowerCase();
+  return name === 'localhost' || name === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(name);
+}
+
+/** What changes something is not taken from pages of others, whatever the browser would send with it. */
+export function ownOriginOnly(): MiddlewareHandler {
+  return async (context, next) => {
+    const { method } = context.req;
+    if (method === 'GET' || method === 'HEAD') return next();
+    const origin = context.req.header('origin');
+    const site = context.req.header('sec-fetch-site');
+    const foreign = origin !== undefined && hostOf(origin) !== context.req.header('host')?.toLowerCase();
+    if (!foreign && (site === undefined || site === 'same-origin' || site === 'none')) return next();
+    return context.json({ error: 'Not for pages of another origin' }, 403);
+  };
+}
+
+function hostOf(origin: string): string | null {
+  return URL.canParse(origin) ? new URL(origin).host : null;
+}
+
+/** Asks for the token, as a bearer or by the cookie that signing in gave. `denied` answers who has neither. */
+export function signedIn(sessions: Sessions, denied: MiddlewareHandler): MiddlewareHandler {
+  return async (context, next) => {
+    const { authorization, cookie } = {
+      authorization: context.req.header('authorization'),
+      cookie: context.req.header('cookie'),
+    };
+    const bearer = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1];
+    if (bearer !== undefined ? sessions.isToken(bearer) : sessions.isCookie(cookie ?? '')) return next();
+    return denied(context, next);
+  };
+}

@@ -1,0 +1,137 @@
+/** Puts the HTTP server together with what it tells of. */
+import { DomainsyncError } from '../../errors.ts';
+import type { RecordedReject } from '../../types.ts';
+import type { Current } from '../current.ts';
+import { within } from '../deadline.ts';
+import { HoldingsView } from '../holdings.ts';
+import type { Metrics } from '../metrics.ts';
+import { addSync, type Queues } from '../queues.ts';
+import { Records } from '../records.ts';
+import type { RedisLinks } from '../redis.ts';
+import { readStatus, type StatusDocument, type StatusOptions } from '../status.ts';
+import { loadAssets } from './assets.ts';
+import { NewsDesk } from './events.ts';
+import { type Backend, createRoutes, type Health } from './routes.ts';
+import { listen } from './server.ts';
+
+export interface ServeOptions {
+  readonly version: string;
+  /** Id of this worker. */
+  readonly worker: string;
+  readonly current: Current;
+  readonly links: RedisLinks;
+  readonly metrics: Metrics;
+  /** Null until Redis has answered for the first time. */
+  readonly queues: () => Queues | null;
+  readonly stop: AbortSignal;
+}
+
+export interface Served {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+/** A request waits for Redis, or for a destination, this long. */
+const ANSWER_MS = 8_000;
+/** With these a destination does not answer; with others it did, if only to refuse. */
+const SILENT: ReadonlySet<string> = new Set(['DESTINATION_UNREACHABLE', 'EMBEDDED_UNAVAILABLE', 'UNEXPECTED']);
+
+/** @throws USAGE when the address cannot be had */
+export async function serveHttp(options: ServeOptions): Promise<Served> {
+  const { current, links, stop } = options;
+  const records = new Records(links.own);
+  const holdings = new HoldingsView(current, stop);
+  const desk = new NewsDesk(links.news, (pipeline) => holdings.forget(pipeline));
+  const status = once(() => readStatus({ ...options, records, holdings } satisfies StatusOptions));
+  const { token, ...address } = current.setup.http;
+  const backend = createBackend(options, holdings, status);
+  try {
+    const server = await listen(createRoutes({ backend, assets: await loadAssets(), desk, token }), address);
+    return {
+      url: server.url,
+      close: async () => {
+        desk.close();
+        await server.close();
+      },
+    };
+  } catch (error) {
+    desk.close();
+    throw error;
+  }
+}
+
+function createBackend(
+  { current, links, metrics, queues, stop }: ServeOptions,
+  holdings: HoldingsView,
+  status: () => Promise<StatusDocument>,
+): Backend {
+  const find = (name: string) => current.setup.pipelines.find((pipeline) => pipeline.name === name);
+  return {
+    status,
+    metrics: async () => metrics.expose(await status()),
+    hasPipeline: (name) => find(name) !== undefined,
+    redact: (text) => current.setup.app.redact(text),
+    health: () => health(current, links, holdings),
+    sync: async (pipeline) => {
+      const open = queues();
+      // BullMQ would wait for Redis for as long as it takes.
+      if (open === null || !links.state().ready) throw unavailable();
+      await within(ANSWER_MS, stop, unavailable, () => addSync(open, { pipeline, reason: 'asked' }));
+    },
+    rejects: (name, limit) => rejects(current, name, limit, stop),
+  };
+}
+
+async function health(current: Current, links: RedisLinks, holdings: HoldingsView): Promise<Health> {
+  const asked = current.setup.pipelines.map(async ({ name }) => {
+    const { error } = await holdings.of(name);
+    return [name, error === null || !SILENT.has(error.code)] as const;
+  });
+  const redis = await links.own.ping().then(
+    () => true,
+    () => false,
+  );
+  const destinations = Object.fromEntries(await Promise.all(asked));
+  return { ok: redis && Object.values(destinations).every(Boolean), redis, destinations };
+}
+
+async function rejects(
+  current: Current,
+  name: string,
+  limit: number,
+  stop: AbortSignal,
+): Promise<readonly RecordedReject[]> {
+  const use = current.take();
+  const late = (): DomainsyncError =>
+    new DomainsyncError('DESTINATION_UNREACHABLE', `the destination did not answer within ${ANSWER_MS / 1000} s`);
+  try {
+    const pipeline = use.setup.pipelines.find((one) => one.name === name);
+    return await within(ANSWER_MS, stop, late, async (signal) => {
+      const found: RecordedReject[] = [];
+      for (const destination of (await pipeline?.handle.destinations(signal)) ?? []) {
+        found.push(...(await destination.rejects(limit, signal)));
+        await destination.close();
+      }
+      return found.slice(0, limit);
+    });
+  } finally {
+    use.done();
+  }
+}
+
+function unavailable(): DomainsyncError {
+  return new DomainsyncError('UNEXPECTED', 'Redis does not answer, so that no job can be added', {
+    hint: 'Start Redis, or correct redis.url; the worker goes on by itself once Redis answers.',
+  });
+}
+
+/** Whoever asks while an answer is being put together gets that one. */
+function once<T>(read: () => Promise<T>): () => Promise<T> {
+  let pending: Promise<T> | null = null;
+  return () => {
+    pending ??= read().finally(() => {
+      pending = null;
+    });
+    return pending;
+  };
+}

@@ -1,0 +1,79 @@
+/** What the worker gets from the composition root: one reading of the configuration, and what was opened for it. */
+import type { App, PipelineHandle } from '../commands/app.ts';
+import type { RateLimiter, ServiceRoute } from '../types.ts';
+
+/** A pipeline as the worker sees it. */
+export interface WorkerPipeline {
+  readonly name: string;
+  /** Cron in UTC, five fields or six; undefined: it runs only when asked. */
+  readonly schedule: string | undefined;
+  /** Changes with everything that could make a file load that failed before. Holds no secret. */
+  readonly digest: string;
+  readonly handle: PipelineHandle;
+}
+
+/** A run on record (domainsync_runs), as far as the status page shows it. */
+export interface RunRecord {
+  readonly pipeline: string;
+  readonly destination: string;
+  readonly file: string;
+  readonly fileDate: string;
+  /** ISO 8601, UTC. */
+  readonly startedAt: string;
+  readonly finishedAt: string;
+  readonly outcome: string;
+  readonly rowsRead: number;
+  readonly inserted: number;
+  readonly updated: number;
+  readonly deleted: number;
+  readonly unchanged: number;
+  readonly rejected: number;
+  readonly bytes: number;
+  readonly errorCode: string;
+  readonly error: string;
+}
+
+export interface HttpSetup {
+  readonly host: string;
+  /** 0: any free one. */
+  readonly port: number;
+  readonly token: string | undefined;
+}
+
+/** One reading of the configuration. */
+export interface Setup {
+  readonly app: App;
+  /** In the order of the file. */
+  readonly pipelines: readonly WorkerPipeline[];
+  /** May hold a password. */
+  readonly redisUrl: string;
+  readonly http: HttpSetup;
+  /** A hash that tells one service and key from another. */
+  readonly serviceId: string;
+  /** The newest runs of each pipeline and destination, the oldest first. @throws DESTINATION_* */
+  history(perPipeline: number, signal: AbortSignal): Promise<readonly RunRecord[]>;
+  /** The same configuration with nothing opened yet. */
+  reopened(): Setup;
+  /** Closes what was opened. Idempotent. */
+  close(): Promise<void>;
+}
+
+/** Makes the limiter for one service and key, over what the workers share. */
+export type SharedLimiter = (options: {
+  /** Tells one service and key from another; no secret. */
+  readonly serviceId: string;
+  /** Requests in a minute. */
+  readonly limits: Readonly<Record<ServiceRoute, number>>;
+  /** For when what the workers share is out of reach. */
+  readonly local: RateLimiter;
+}) => RateLimiter;
+
+/** What the worker needs from outside of it. */
+export interface WorkerHost {
+  readonly version: string;
+  /**
+   * Reads the configuration anew. Opens nothing before it is used.
+   * @throws CONFIG_INVALID, SOURCE_KEY_MISSING
+   */
+  read(limiter: SharedLimiter): Setup;
+}

@@ -1,0 +1,171 @@
+/** `domainsync worker`: keeps the schedules, runs the loads, serves the page, until it is told to end. */
+import { randomUUID } from 'node:crypto';
+import { asDomainsyncError } from '../errors.ts';
+import { startConsumers } from './consumers.ts';
+import type { Jitter } from './cron.ts';
+import { Current } from './current.ts';
+import { atMost } from './deadline.ts';
+import { type Served, serveHttp } from './http/serve.ts';
+import type { JobContext } from './jobs.ts';
+import { LockWatch } from './lock-watch.ts';
+import { createMetrics, type Metrics } from './metrics.ts';
+import { Poke } from './poke.ts';
+import { openQueues, type Queues } from './queues.ts';
+import { createSharedRateLimiter } from './rate-limit.ts';
+import { Records } from './records.ts';
+import { connectRedis, evictionPolicy, type RedisLinks, untilReady } from './redis.ts';
+import { type ScheduleMap, Schedules } from './schedules.ts';
+import type { Setup, SharedLimiter, WorkerHost } from './setup.ts';
+import type { Times } from './times.ts';
+import { keepUp } from './upkeep.ts';
+
+export interface WorkerOptions {
+  readonly host: WorkerHost;
+  readonly times: Times;
+  /** Aborts when the worker is to end. */
+  readonly signal: AbortSignal;
+}
+
+/** What lives as long as the worker. */
+interface Frame {
+  readonly id: string;
+  readonly current: Current;
+  readonly links: RedisLinks;
+  readonly metrics: Metrics;
+  readonly poke: Poke;
+  readonly limiter: SharedLimiter;
+  /** Null until Redis has answered for the first time. */
+  queues: Queues | null;
+  schedules: Schedules | null;
+}
+
+/** Redis and servers that do not answer any more are not waited for longer at the end. */
+const LET_GO_MS = 2_000;
+
+/**
+ * Works until the signal aborts; then takes no new work, ends what is under way so that the next worker goes on from there,
+ * and returns 0, within `times.close` and a little. While Redis is gone it waits for it.
+ * @throws CONFIG_INVALID, SOURCE_KEY_MISSING, USAGE (the address of worker.http is taken) before any work
+ */
+export async function runWorker({ host, times, signal }: WorkerOptions): Promise<number> {
+  const frame = createFrame(host);
+  const { id, current, links, metrics, poke } = frame;
+  const onHangUp = (): void => reload(host, frame);
+  process.on('SIGHUP', onHangUp);
+  links.own.on('ready', () => poke.poke());
+  let served: Served | null = null;
+  try {
+    const queues = (): Queues | null => frame.queues;
+    served = await serveHttp({ version: host.version, worker: id, current, links, metrics, queues, stop: signal });
+    current.setup.app.log.info({ worker: id }, `status page, health and metrics: ${served.url}`);
+    await work(host, times, signal, frame);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    process.off('SIGHUP', onHangUp);
+    await served?.close();
+    await atMost(LET_GO_MS, frame.queues?.close() ?? Promise.resolve());
+    links.close();
+    await atMost(LET_GO_MS, current.close());
+  }
+  return 0;
+}
+
+function createFrame(host: WorkerHost): Frame {
+  const later: { frame?: Frame } = {};
+  // The service is opened with the first job, when there are connections.
+  const limiter: SharedLimiter = ({ serviceId, limits, local }) => {
+    const { links, current } = later.frame as Frame;
+    const onWait = (route: string, milliseconds: number): void =>
+      current.setup.app.log.info(
+        { route, seconds: Math.ceil(milliseconds / 1000) },
+        'waiting for the rate limit of the service',
+      );
+    return createSharedRateLimiter({ redis: links.own, serviceId, limits, local, onWait });
+  };
+  const setup = host.read(limiter);
+  const frame: Frame = {
+    id: randomUUID(),
+    current: new Current(setup),
+    links: connectRedis(setup.redisUrl, setup.app.log),
+    metrics: createMetrics(),
+    poke: new Poke(),
+    limiter,
+    queues: null,
+    schedules: null,
+  };
+  later.frame = frame;
+  return frame;
+}
+
+/** From the first answer of Redis until the signal. */
+async function work(host: WorkerHost, times: Times, signal: AbortSignal, frame: Frame): Promise<void> {
+  const { id, current, links, metrics, poke } = frame;
+  await untilReady(links.own, signal);
+  const skipVersionCheck = await warnOfEviction(frame);
+  const jitter: Jitter = {
+    get serviceId() {
+      return current.setup.serviceId;
+    },
+    most: times.jitter,
+  };
+  const connection = links.queue;
+  const queues = openQueues({ connection, jitter, skipVersionCheck });
+  frame.queues = queues;
+  const schedules = new Schedules({ redis: links.own, queues, log: current.setup.app.log }, scheduleMap(current.setup));
+  frame.schedules = schedules;
+  const watch = new LockWatch(times.lock, () => metrics.meters.lockLost());
+  const context: JobContext = {
+    current,
+    queues,
+    schedules,
+    records: new Records(links.own),
+    meters: metrics.meters,
+    watch,
+    times,
+    worker: id,
+    stop: signal,
+    get log() {
+      return current.setup.app.log;
+    },
+  };
+  const consumers = startConsumers(context, { connection, jitter, skipVersionCheck });
+  await keepUp(context, { redis: links.own, version: host.version, poke });
+  context.log.info('ending: what is under way is stopped, and goes on from there with the next worker');
+  if (!(await atMost(times.close, consumers.close()))) await atMost(LET_GO_MS, consumers.drop());
+  watch.close();
+}
+
+/** @returns whether BullMQ is not to say the same on the console */
+async function warnOfEviction({ links, current }: Frame): Promise<boolean> {
+  const policy = await evictionPolicy(links.own).catch(() => null);
+  if (policy === null || policy === 'noeviction') return policy === null;
+  current.setup.app.log.warn(
+    { policy },
+    'Redis throws keys away when its memory is full, and jobs with them: set its maxmemory-policy to noeviction',
+  );
+  return true;
+}
+
+/** SIGHUP: another configuration, taken as a whole or not at all. */
+function reload(host: WorkerHost, { current, limiter, schedules, poke }: Frame): void {
+  const old = current.setup;
+  try {
+    const setup = host.read(limiter);
+    current.replace(setup);
+    schedules?.replace(scheduleMap(setup));
+    poke.poke();
+    const { log } = setup.app;
+    log.info({ pipelines: setup.pipelines.length }, 'the configuration was read again');
+    if (setup.redisUrl !== old.redisUrl || JSON.stringify(setup.http) !== JSON.stringify(old.http)) {
+      log.warn('redis.url and worker are as they were: changes of them take a restart');
+    }
+  } catch (thrown) {
+    const error = asDomainsyncError(thrown);
+    old.app.log.error({ code: error.code }, `the configuration was not taken, and the old one stays: ${error.message}`);
+  }
+}
+
+function scheduleMap({ pipelines }: Setup): ScheduleMap {
+  return Object.fromEntries(pipelines.map(({ name, schedule }) => [name, schedule ?? null]));
+}

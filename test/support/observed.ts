@@ -1,0 +1,36 @@
+/** A destination whose second pass tells of each block, so that a test can strike in the middle of it. */
+import type { Destination, Load } from '../../src/types.ts';
+
+/** @param strike called after each block of the second pass was written, with how many there were */
+export function struckAgain(of: Destination, strike: (written: number) => unknown): Destination {
+  let written = 0;
+  return overlaid(of, {
+    open: async (request, signal) => {
+      const load = await of.open(request, signal);
+      return overlaid<Load>(load, {
+        finish: (blocks, until, again) =>
+          load.finish(blocks, until, (pass) =>
+            again({
+              encoding: pass.encoding,
+              only: (...all) => pass.only(...all),
+              write: async (block, signal) => {
+                await pass.write(block, signal);
+                written += 1;
+                await strike(written);
+              },
+            }),
+          ),
+      });
+    },
+  });
+}
+
+/** The object with some of its methods replaced; the others run on the object itself, private fields and all. */
+function overlaid<T extends object>(object: T, methods: Partial<T>): T {
+  return new Proxy(object, {
+    get: (target, key) => {
+      const own: unknown = Reflect.get(methods, key) ?? Reflect.get(target, key, target);
+      return typeof own === 'function' ? own.bind(target) : own;
+    },
+  });
+}
