@@ -15,5 +15,5 @@ export function decide(held: Held | null, file: RemoteFile, force: boolean): Dec
     if (held.earlier === undefined) return 'older';
     return held.earlier.some((one) => sameFile(one, file)) && !force ? 'current' : 'load';
   }
-  return sameFile(held, file) && !force ? 'current' : 'load';
+  return sameFile(held, file) && !force && held.partial === undefined ? 'current' : 'load';
 }

@@ -1,17 +1,14 @@
 /** One run of one pipeline into one destination, as one chain. */
-import { splitBlocks } from './blocks.ts';
 import { type Decision, decide } from './decide.ts';
-import { createEncodePool } from './encode/pool.ts';
 import { asDomainsyncError, type DomainsyncError, type ErrorCode } from './errors.ts';
-import { decompress } from './frames.ts';
-import { Lanes } from './lanes.ts';
-import type { FileProgress, Progress } from './progress.ts';
+import type { Progress } from './progress.ts';
+import { type TransferSettings, transfer, transferAgain } from './transfer.ts';
 import {
   type Destination,
   type Held,
-  type Load,
   type LoadResult,
   type RemoteFile,
+  type SecondPass,
   type Source,
   type SpooledFile,
   sameFile,
@@ -31,13 +28,7 @@ export interface RunJob {
   readonly progress: Progress;
 }
 
-export interface RunSettings {
-  readonly maxWindowLog: number;
-  /** Decompressed bytes in a block. */
-  readonly blockBytes: number;
-  /** Threads that encode. */
-  readonly threads: number;
-}
+export type RunSettings = TransferSettings;
 
 /** What a run did: loaded the newest file, or found that there is nothing to do (see Decision). */
 export type RunOutcome =
@@ -101,9 +92,10 @@ async function load(job: RunJob, spool: SpooledFile, signal: AbortSignal): Promi
   const load = await destination.open(request, signal);
   const shown = progress.start(pipeline, spool.file.name, spool.file.size);
   try {
-    const blocks = await transfer(spool, load, settings, shown, signal);
+    const blocks = await transfer({ spool, settings, shown, signal }, load);
     await spool.complete;
-    return await load.finish(blocks, signal);
+    shown.stop();
+    return await load.finish(blocks, signal, (pass) => readAgain(job, spool, pass, signal));
   } catch (thrown) {
     const error = asDomainsyncError(thrown);
     // What ended the run is what is told, also when the destination cannot even record it.
@@ -114,75 +106,13 @@ async function load(job: RunJob, spool: SpooledFile, signal: AbortSignal): Promi
   }
 }
 
-/** Feeds every block that has not landed yet to the destination. @returns how many blocks the file has */
-async function transfer(
-  spool: SpooledFile,
-  load: Load,
-  { maxWindowLog, blockBytes, threads }: RunSettings,
-  shown: FileProgress,
-  signal: AbortSignal,
-): Promise<number> {
-  // Each thread has a block, another waits for it, and another is being written: memory is bounded by these.
-  const lanes = new Lanes(threads + 1, signal);
-  const pool = createEncodePool({ threads, encoding: load.encoding, signal: lanes.signal });
-  let blocks = 0;
-  let rows = 0;
-  let rejected = 0;
-  const landed = (counts: { readonly rows: number; readonly rejected: number }): void => {
-    rows += counts.rows;
-    rejected += counts.rejected;
-    shown.update({ rows, rejected });
-  };
+async function readAgain(job: RunJob, spool: SpooledFile, pass: SecondPass, signal: AbortSignal): Promise<void> {
+  const { pipeline, settings, progress } = job;
+  const shown = progress.start(pipeline, `${spool.file.name}, sending`, spool.file.size);
   try {
-    const bytes = observed(spool, shown, lanes.signal);
-    const options = { compression: spool.compression, maxWindowLog, signal: lanes.signal };
-    for await (const block of splitBlocks(releasing(decompress(bytes, options)), {
-      blockBytes,
-      signal: lanes.signal,
-    })) {
-      blocks += 1;
-      const before = load.landed(block.number);
-      if (before !== undefined) {
-        landed(before);
-        continue;
-      }
-      await lanes.start(async () => {
-        const encoded = await pool.encode(block, lanes.signal);
-        await load.write(encoded, lanes.signal);
-        // Left to the collector, written payloads would pile up to hundreds of MB [measured].
-        encoded.payload.buffer.transfer(0);
-        landed(encoded.counts);
-      });
-    }
-  } catch (error) {
-    lanes.fail(error);
+    await transferAgain({ spool, settings, shown, signal }, pass);
   } finally {
-    await lanes.settled();
-    await pool.close();
-  }
-  lanes.throwIfFailed();
-  return blocks;
-}
-
-/** The bytes of a spooled file, counted for the progress. */
-async function* observed(spool: SpooledFile, shown: FileProgress, signal: AbortSignal): AsyncGenerator<Buffer, void> {
-  let read = 0;
-  for await (const chunk of spool.read(signal)) {
-    yield chunk;
-    read += chunk.length;
-    shown.update({ read, downloaded: spool.available() });
-  }
-}
-
-/**
- * Frees each chunk once the consumer, which must have copied it, asks for the next: left to the collector, 64 MB of
- * them pile up [measured]. A chunk that shares its buffer with others is left alone.
- */
-async function* releasing(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
-  for await (const chunk of chunks) {
-    yield chunk;
-    const { buffer } = chunk;
-    if (buffer instanceof ArrayBuffer && chunk.byteLength === buffer.byteLength) buffer.transfer(0);
+    shown.stop();
   }
 }
 

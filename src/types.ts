@@ -25,5 +25,6 @@ export * from './types/block.ts';
 export * from './types/destination.ts';
 export * from './types/file.ts';
 export * from './types/json.ts';
+export * from './types/published.ts';
 export * from './types/row.ts';
 export * from './types/service.ts';

@@ -1,12 +1,13 @@
 /** Writes domainsync_runs and domainsync_rejects: what was done, and which lines were left out. */
 import { DomainsyncError } from '../../src/errors.ts';
-import type { LoadResult } from '../../src/types.ts';
+import type { Destination, LoadResult } from '../../src/types.ts';
 import type { Server } from './client.ts';
 import { literal, REJECTS_TABLE, RUNS_TABLE } from './names.ts';
 import type { Staging } from './staging.ts';
 import { fileKey, type HeldSource, type WorkState } from './state.ts';
 
-const NO_RESULT: LoadResult = {
+/** Of a run that ended before anything was counted. */
+export const NO_RESULT: LoadResult = {
   rowsRead: 0,
   rowsWritten: 0,
   inserted: 0,
@@ -18,7 +19,9 @@ const NO_RESULT: LoadResult = {
 };
 
 /** A row of domainsync_runs, before it is written. */
-interface RunRow {
+export interface RunRow {
+  /** Default: `clickhouse`. */
+  readonly destination?: Destination['name'];
   readonly run: string;
   readonly epoch: number;
   readonly pipeline: string;
@@ -55,7 +58,7 @@ async function recordHeld(
   signal: AbortSignal,
 ): Promise<void> {
   const { id, epoch, pipeline, bytes, result } = held.run;
-  await record(
+  await recordRun(
     server,
     {
       run: id,
@@ -83,7 +86,7 @@ export async function recordEnded(
   signal: AbortSignal,
 ): Promise<void> {
   const interrupted = error instanceof DomainsyncError && error.code === 'INTERRUPTED';
-  await record(
+  await recordRun(
     staging.server,
     {
       run: work.run,
@@ -102,7 +105,8 @@ export async function recordEnded(
   );
 }
 
-async function record(server: Server, row: RunRow, signal: AbortSignal): Promise<void> {
+/** Writes a row that is not there yet. */
+export async function recordRun(server: Server, row: RunRow, signal: AbortSignal): Promise<void> {
   const runs = server.table(RUNS_TABLE);
   // Of one load there is one end, but any number of interruptions, each of its own epoch.
   const [seen] = await server.query<{ n: string }>(
@@ -113,7 +117,7 @@ async function record(server: Server, row: RunRow, signal: AbortSignal): Promise
   if (Number(seen?.n) > 0) return;
   const values = {
     pipeline: row.pipeline,
-    destination: 'clickhouse',
+    destination: row.destination ?? 'clickhouse',
     file: row.file,
     file_date: row.date,
     etag: row.etag ?? '',

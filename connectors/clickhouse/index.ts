@@ -1,10 +1,11 @@
 /** ClickHouse as a destination: one server, embedded or not, and a destination per pipeline on it. */
-import type { Destination, LeftBehind } from '../../src/types.ts';
+import type { Destination, LeftBehind, PublishedIndex } from '../../src/types.ts';
 import { Server, type ServerOptions } from './client.ts';
 import { ClickHouseDestination, type ClickHouseDestinationOptions } from './destination.ts';
 import { leaseEmbeddedServer } from './embedded/launch.ts';
 import { leftBehind } from './left-behind.ts';
 import { identifier } from './names.ts';
+import { ClickHousePublishedIndex, type PublishedOptions } from './published/index.ts';
 
 /** Where the server is. */
 export interface ClickHouseOptions extends Omit<ServerOptions, 'url'> {
@@ -25,6 +26,8 @@ export interface ClickHouse {
   /** Known by the embedded server only: processes that a person starts may sign in with it. */
   readonly password: string;
   destination(options: Omit<ClickHouseDestinationOptions, 'writerModule'>): Destination;
+  /** What a pipeline published last, for a destination that keeps no rows. */
+  published(options: PublishedOptions): PublishedIndex;
   /** Drops the configured database with all that is in it, if it is there. */
   dropDatabase(signal: AbortSignal): Promise<void>;
   /** What pipelines left that are none of these. */
@@ -46,6 +49,7 @@ export async function openClickHouse(options: ClickHouseOptions, signal: AbortSi
     address: { url, username, database },
     password,
     destination: (destination) => new ClickHouseDestination(server, { ...destination, writerModule }),
+    published: (of) => new ClickHousePublishedIndex(server, of),
     dropDatabase: (until) => server.command(`DROP DATABASE IF EXISTS ${identifier(database)} SYNC`, until),
     leftBehind: (configured, until) => leftBehind(server, configured, until),
     query: (sql, until) => server.query(sql, until),

@@ -1,5 +1,5 @@
 /** Reads domainsync_runs and domainsync_rejects, for `status` and `rejects`. Before the first load they are not there. */
-import type { DestinationStatus, Held, LastRun, RecordedReject } from '../../src/types.ts';
+import type { Destination, DestinationStatus, Held, LastRun, RecordedReject } from '../../src/types.ts';
 import type { Server } from './client.ts';
 import { REJECTS_TABLE, RUNS_TABLE } from './names.ts';
 
@@ -9,22 +9,28 @@ export async function reportOf(
   pipeline: string,
   held: Held | null,
   signal: AbortSignal,
+  destination: Destination['name'] = 'clickhouse',
 ): Promise<Pick<DestinationStatus, 'held' | 'lastRun' | 'rejected'>> {
   const known = await exists(server, RUNS_TABLE, signal);
-  const run = known ? await lastRun(server, pipeline, signal) : null;
+  const run = known ? await lastRun(server, pipeline, destination, signal) : null;
   const file = run?.outcome === 'failed' ? run.file : (held?.file ?? null);
   const rejected = known && file !== null ? await countRejects(server, pipeline, file, signal) : 0;
   return { held, lastRun: run, rejected };
 }
 
-/** The newest row of domainsync_runs for a pipeline; null when there is none. */
-async function lastRun(server: Server, pipeline: string, signal: AbortSignal): Promise<LastRun | null> {
+/** The newest row of domainsync_runs for a destination of a pipeline; null when there is none. */
+async function lastRun(
+  server: Server,
+  pipeline: string,
+  destination: Destination['name'],
+  signal: AbortSignal,
+): Promise<LastRun | null> {
   const [row] = await server.query<LastRun>(
     `SELECT outcome, file, toString(started_at) || 'Z' AS startedAt, toString(finished_at) || 'Z' AS finishedAt,
   error_code AS errorCode, error FROM ${server.table(RUNS_TABLE)}
-WHERE pipeline = {pipeline:String} AND destination = 'clickhouse' ORDER BY finished_at DESC LIMIT 1`,
+WHERE pipeline = {pipeline:String} AND destination = {destination:String} ORDER BY finished_at DESC LIMIT 1`,
     signal,
-    { pipeline },
+    { pipeline, destination },
   );
   if (row === undefined) return null;
   return { ...row, startedAt: row.startedAt.replace(' ', 'T'), finishedAt: row.finishedAt.replace(' ', 'T') };

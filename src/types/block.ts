@@ -14,6 +14,11 @@ export interface Block {
    * (see MAX_LINE_BYTES in blocks.ts): the encoder rejects it by its length.
    */
   readonly bytes: Uint8Array<ArrayBuffer>;
+  /**
+   * Ascending offsets (line - firstLine) of the lines to encode; absent: all. The others are not looked at, and count
+   * in `lines` alone.
+   */
+  readonly only?: Uint32Array<ArrayBuffer>;
 }
 
 /** Why a line was rejected, in the order in which they are tested (contract 3). */
@@ -35,7 +40,7 @@ export interface Reject {
   readonly raw: Uint8Array;
 }
 
-/** What one block came to, in lines. `lines = blank + rejected + filtered + rows`. */
+/** What one block came to, in lines. `lines = blank + rejected + filtered + rows`, and those that `only` leaves out. */
 export interface BlockCounts {
   readonly lines: number;
   readonly blank: number;

@@ -1,5 +1,5 @@
 /** Where rows go. */
-import type { BlockCounts, EncodedBlock } from './block.ts';
+import type { Block, BlockCounts, EncodedBlock } from './block.ts';
 import type { FileDate, RemoteFile, Target } from './file.ts';
 import type { Encoding } from './row.ts';
 
@@ -25,6 +25,8 @@ export interface Held {
   readonly loadedAt: string;
   /** Rows that readers saw when the file had become visible; of this source only. */
   readonly rows: number;
+  /** Only a part of the file is there yet: how many of its messages. A run goes on with it; an older file is refused. */
+  readonly partial?: { readonly sent: number; readonly of: number };
   /** Older files that are held beside it, where a destination keeps every file: then one more is welcome. */
   readonly earlier?: readonly Pick<RemoteFile, 'date' | 'size' | 'etag'>[];
   /** The file that a person rolled back to this one. */
@@ -96,7 +98,10 @@ export interface RolledBack {
 /** Where rows go. Every method takes the signal of the run and throws DomainsyncError. */
 export interface Destination {
   readonly name: 'clickhouse' | 'kafka';
-  /** What it holds for the pipeline's target; null when nothing yet. Read only, makes nothing. */
+  /**
+   * What it holds for the pipeline's target; null when nothing yet. Read only, makes nothing.
+   * @throws also what a load would be refused with: before anything is downloaded for it
+   */
   held(signal: AbortSignal): Promise<Held | null>;
   /**
    * First of every run: finishes what a killed run had decided (a verified file that was being applied), repairs the
@@ -130,12 +135,28 @@ export interface Load {
   /**
    * The file has been read to its end and was whole: verify that what was read is what has landed, apply the gates,
    * make it visible, record it. Idempotent over kills: a next run goes on where this one was.
+   * @param again reads the file once more, for a destination that sends rows only when the whole file is known
    * @throws FILE_TOO_MANY_REJECTED, DESTINATION_VERIFY_FAILED (nothing became visible)
    */
-  finish(blocks: number, signal: AbortSignal): Promise<LoadResult>;
+  finish(blocks: number, signal: AbortSignal, again: ReadAgain): Promise<LoadResult>;
   /**
    * Ends the load early and records why. `keep`: what has landed stays for the next run (interrupted, unreachable
    * source); otherwise it is dropped (damaged file). Nothing becomes visible.
    */
   abandon(error: Error, keep: boolean): Promise<void>;
 }
+
+/** A block's place in the file. */
+export type BlockPlace = Pick<Block, 'number' | 'firstLine' | 'lines'>;
+
+/** One more reading of a file. */
+export interface SecondPass {
+  readonly encoding: Encoding;
+  /** Which lines of a block are wanted (Block.only); null: all. A block of which none is wanted is passed over. */
+  only(block: BlockPlace, signal: AbortSignal): Promise<Uint32Array<ArrayBuffer> | null>;
+  /** Takes the encoded blocks one at a time, in the order of their numbers. The payload is the taker's, who frees it. */
+  write(block: EncodedBlock, signal: AbortSignal): Promise<void>;
+}
+
+/** Reads the file once more, from the same spool and into the same blocks. @throws what reading, encoding or `write` threw */
+export type ReadAgain = (pass: SecondPass) => Promise<void>;

@@ -308,18 +308,6 @@ test.each([
   expect(faultsIn(text)).toEqual([fault]);
 });
 
-test('what this version cannot run is said of the pipeline', () => {
-  const config = configOf(`
-pipelines:
-  a: { dataset: dns, to: { kafka: { topic: x } } }
-  b: { dataset: dns, to: { clickhouse: { table: w, mode: append } } }
-`);
-  expect(config.pipelines.map((pipeline) => notBuilt(pipeline, config))).toEqual([
-    "pipeline 'a' is valid, but this version cannot run yet: to.kafka: publishing to Kafka",
-    null,
-  ]);
-});
-
 test('loadConfig finds the file, and tells what is wrong with it', async () => {
   const cwd = await mkdtemp(join(tmpdir(), 'domainsync-config-'));
   const needs = { service: false };

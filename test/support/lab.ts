@@ -9,7 +9,7 @@ import type { Progress } from '../../src/progress.ts';
 import { COLUMNS } from '../../src/rows/columns.ts';
 import { type RunOutcome, run } from '../../src/run.ts';
 import { openLocalFile } from '../../src/spool.ts';
-import type { RemoteFile, Source } from '../../src/types.ts';
+import type { Destination, RemoteFile, Source } from '../../src/types.ts';
 import { endServer } from './servers.ts';
 
 const WRITER = new URL('../../connectors/clickhouse/rowbinary.ts', import.meta.url).href;
@@ -46,7 +46,7 @@ export interface Lab {
   /** A destination with the defaults of the configuration; the table is named like the pipeline. */
   destination(pipeline: string, options?: Partial<ClickHouseDestinationOptions>): ClickHouseDestination;
   /** Runs a pipeline once, with the given bytes as the newest file. */
-  load(destination: ClickHouseDestination, pipeline: string, file: LabFile, options?: LoadOptions): Promise<RunOutcome>;
+  load(destination: Destination, pipeline: string, file: LabFile, options?: LoadOptions): Promise<RunOutcome>;
   close(): Promise<void>;
 }
 

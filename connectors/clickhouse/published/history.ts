@@ -1,0 +1,79 @@
+/** domainsync_runs and domainsync_rejects, of destinations that keep their index here. */
+import { DomainsyncError } from '../../../src/errors.ts';
+import type { LoadResult } from '../../../src/types.ts';
+import type { Server } from '../client.ts';
+import { NO_RESULT, recordRun } from '../history.ts';
+import { literal, REJECTS_TABLE, RUNS_TABLE } from '../names.ts';
+import type { Staging } from '../staging.ts';
+import { fileKey, type WorkState } from '../state.ts';
+
+export const DESTINATION = 'kafka';
+
+/** Who a record is of. */
+export interface Recorded {
+  readonly pipeline: string;
+  readonly epoch: number;
+  readonly work: WorkState;
+}
+
+/** Records how a load ended: null for loaded. A loaded file is recorded once, an interruption once for each owner. */
+export async function recordEnd(
+  server: Server,
+  { pipeline, epoch, work }: Recorded,
+  result: LoadResult | null,
+  error: Error | null,
+  signal: AbortSignal,
+): Promise<void> {
+  const { run, file, startedAt } = work;
+  const interrupted = error instanceof DomainsyncError && error.code === 'INTERRUPTED';
+  const row = {
+    destination: DESTINATION,
+    run,
+    epoch,
+    pipeline,
+    file: file.name,
+    date: file.date,
+    etag: file.etag,
+    startedAt,
+    bytes: file.size ?? 0,
+    outcome: error === null ? 'loaded' : interrupted ? 'interrupted' : 'failed',
+    result: result ?? NO_RESULT,
+    error,
+  } as const;
+  await recordRun(server, row, signal);
+}
+
+/** Records the rejects of the blocks, and the rows of which no message can be made, each line of a file once. */
+export async function recordRejected(
+  staging: Staging,
+  pipeline: string,
+  work: WorkState,
+  signal: AbortSignal,
+): Promise<void> {
+  const rejects = staging.server.table(REJECTS_TABLE);
+  const same = `pipeline = ${literal(pipeline)} AND file = ${literal(work.file.name)} AND _file_key = ${literal(fileKey(work.file))}`;
+  const insert = (from: string): string =>
+    `INSERT INTO ${rejects} (pipeline, file, file_date, line, reason, detail, raw, _file_key, _recorded_at)
+SELECT ${literal(pipeline)}, ${literal(work.file.name)}, ${literal(work.file.date)}, line, reason, detail, raw, ${literal(fileKey(work.file))}, now64(3)
+FROM (${from}) WHERE line NOT IN (SELECT line FROM ${rejects} WHERE ${same})`;
+  const ofBlocks = `SELECT reject.line AS line, reject.reason AS reason, reject.detail AS detail, reject.raw AS raw
+FROM (SELECT block, rejects FROM ${staging.table('blocks')} LIMIT 1 BY block) ARRAY JOIN rejects AS reject`;
+  const ofRows = `SELECT DISTINCT bitAnd(_version, toUInt64(${2n ** 37n - 1n})) AS line, '${TOO_LARGE}' AS reason, refused AS detail, raw
+FROM ${staging.table('rows')} WHERE _deleted`;
+  for (const from of [ofBlocks, ofRows]) {
+    await staging.owned(() => staging.server.command(insert(from), signal), signal);
+  }
+}
+
+/** Why a row that is fine makes no message; beside the reasons for which lines are rejected (contract 3). */
+const TOO_LARGE = 'message-too-large';
+
+/** The highest epoch on record, so that none is used again. */
+export async function recordedEpoch(server: Server, pipeline: string, signal: AbortSignal): Promise<number> {
+  const [row] = await server.query<{ epoch: string }>(
+    `SELECT max(_epoch) AS epoch FROM ${server.table(RUNS_TABLE)} WHERE pipeline = {pipeline:String} AND destination = {destination:String}`,
+    signal,
+    { pipeline, destination: DESTINATION },
+  );
+  return Number(row?.epoch ?? 0);
+}

@@ -1,0 +1,122 @@
+/** The index of what a pipeline published last: a table in ClickHouse, whose comment says how far it is. */
+import { randomUUID } from 'node:crypto';
+import { DomainsyncError } from '../../../src/errors.ts';
+import {
+  type Held,
+  type PublishedIndex,
+  type PublishedLoad,
+  type PublishedMark,
+  type PublishedStart,
+  type RecordedReject,
+  sourceKey,
+} from '../../../src/types.ts';
+import type { Server } from '../client.ts';
+import { REJECTS_TABLE, RUNS_TABLE } from '../names.ts';
+import { ensureDatabase } from '../prepare.ts';
+import { listRejects, reportOf } from '../report.ts';
+import { createRejectsTable, createRunsTable } from '../schema.ts';
+import { createStaging, letGoOnFailure, runElsewhere, takeOver } from '../staging.ts';
+import { dropSet, listSets } from '../staging-sets.ts';
+import type { WorkState } from '../state.ts';
+import { landedBlocks } from '../verify.ts';
+import { DESTINATION, recordedEpoch } from './history.ts';
+import { StagedLoad } from './load.ts';
+import { createIndex } from './sql.ts';
+import { type IndexState, readIndexState } from './state.ts';
+
+export interface PublishedOptions {
+  readonly pipeline: string;
+  /** Seconds that domainsync_runs and domainsync_rejects remember. */
+  readonly history: { readonly runs: number; readonly rejects: number };
+}
+
+export class ClickHousePublishedIndex implements PublishedIndex {
+  readonly #server: Server;
+  readonly #options: PublishedOptions;
+  /** The pipeline's other destinations have staging tables of their own. */
+  readonly #stagingName: string;
+  readonly #name: string;
+
+  constructor(server: Server, options: PublishedOptions) {
+    this.#server = server;
+    this.#options = options;
+    this.#stagingName = `${options.pipeline}.kafka`;
+    this.#name = `domainsync_published_${options.pipeline}`;
+  }
+
+  async prepare(signal: AbortSignal): Promise<void> {
+    const { runs, rejects } = this.#options.history;
+    const server = this.#server;
+    await ensureDatabase(server, signal);
+    await server.repeatable(createRunsTable(server.table(RUNS_TABLE), runs), signal);
+    await server.repeatable(createRejectsTable(server.table(REJECTS_TABLE), rejects), signal);
+    const empty: IndexState = { domainsync: 1, mark: null };
+    await server.repeatable(createIndex(server.table(this.#name), JSON.stringify(empty)), signal);
+  }
+
+  async mark(signal: AbortSignal): Promise<PublishedMark | null> {
+    return (await readIndexState(this.#server, this.#name, signal))?.mark ?? null;
+  }
+
+  async claim(signal: AbortSignal): Promise<PublishedLoad | null> {
+    const sets = await listSets(this.#server, this.#stagingName, signal);
+    const unfinished = sets.find((set) => set.work !== null);
+    for (const set of sets) {
+      // A drop that was killed, or parts that a killed take-over has not brought along.
+      if (unfinished === undefined) await dropSet(this.#server, this.#stagingName, set, signal);
+    }
+    if (unfinished === undefined || unfinished.work === null) return null;
+    const { work } = unfinished;
+    const staging = await this.#named(() => takeOver(this.#server, this.#stagingName, unfinished, signal));
+    return letGoOnFailure(staging, async () => this.#load(staging, work, await landedBlocks(staging, signal)));
+  }
+
+  async begin({ request, key, revision }: PublishedStart, signal: AbortSignal): Promise<PublishedLoad> {
+    const { file, target } = request;
+    const state: Omit<WorkState, 'owner'> = {
+      domainsync: 1,
+      phase: 'loading',
+      run: randomUUID(),
+      key,
+      startedAt: new Date().toISOString(),
+      source: sourceKey(target),
+      file,
+      revision,
+      table: this.#name,
+      previousDate: null,
+      ended: false,
+      rollback: false,
+      sourceColumns: [],
+      result: null,
+    };
+    const above = await recordedEpoch(this.#server, this.#options.pipeline, signal);
+    const like = { table: this.#server.table(this.#name), mode: 'sync' } as const;
+    const staging = await this.#named(() => createStaging(this.#server, this.#stagingName, like, state, above, signal));
+    return this.#load(staging, { ...state, owner: null }, new Map());
+  }
+
+  report(held: Held | null, signal: AbortSignal): ReturnType<PublishedIndex['report']> {
+    return reportOf(this.#server, this.#options.pipeline, held, signal, DESTINATION);
+  }
+
+  rejects(limit: number, signal: AbortSignal): Promise<readonly RecordedReject[]> {
+    return listRejects(this.#server, this.#options.pipeline, limit, signal);
+  }
+
+  #load(...[staging, work, landed]: Tail<ConstructorParameters<typeof StagedLoad>>): PublishedLoad {
+    return new StagedLoad({ pipeline: this.#options.pipeline, index: this.#name }, staging, work, landed);
+  }
+
+  /** Staging tables have a name of their own; people know the pipeline's. */
+  async #named<T>(body: () => Promise<T>): Promise<T> {
+    try {
+      return await body();
+    } catch (error) {
+      if (error instanceof DomainsyncError && error.code === 'RUN_ELSEWHERE')
+        throw runElsewhere(this.#options.pipeline);
+      throw error;
+    }
+  }
+}
+
+type Tail<All extends readonly unknown[]> = All extends readonly [unknown, ...infer Rest] ? Rest : never;

@@ -1,0 +1,220 @@
+/** A file on its way through the index: keys into staging, the plan by set work, the file's index in place of the old one. */
+import { asDomainsyncError, DomainsyncError } from '../../../src/errors.ts';
+import type {
+  BlockCounts,
+  EncodedBlock,
+  Gates,
+  LoadResult,
+  PublishedKey,
+  PublishedLoad,
+  PublishedMark,
+  PublishedWork,
+  Sent,
+} from '../../../src/types.ts';
+import { literal } from '../names.ts';
+import { buildNext } from '../next.ts';
+import type { Staging } from '../staging.ts';
+import type { WorkState } from '../state.ts';
+import { numberOf, remade, statement } from '../statements.ts';
+import { checkRejected, checkRows, landedBlocks, sumBlocks, sumCounts, type Totals, verifyRows } from '../verify.ts';
+import { versionOf } from '../version.ts';
+import { blockRecord, INSERT_BLOCK } from './block-record.ts';
+import { recordEnd, recordRejected } from './history.ts';
+import { encodeKeys } from './keys.ts';
+import * as sql from './sql.ts';
+import { type IndexState, readIndexState } from './state.ts';
+
+export interface StagedLoadOptions {
+  readonly pipeline: string;
+  /** The index table, without its database. */
+  readonly index: string;
+}
+
+export class StagedLoad implements PublishedLoad {
+  readonly landed: Map<number, BlockCounts>;
+  readonly #options: StagedLoadOptions;
+  readonly #staging: Staging;
+  #work: WorkState;
+
+  constructor(options: StagedLoadOptions, staging: Staging, work: WorkState, landed: Map<number, BlockCounts>) {
+    this.#options = options;
+    this.#staging = staging;
+    this.#work = work;
+    this.landed = landed;
+  }
+
+  get work(): PublishedWork {
+    const { key, run, phase, file, revision, startedAt, result } = this.#work;
+    return { key, plan: run, phase: phase === 'ready' ? 'planned' : 'loading', file, revision, startedAt, result };
+  }
+
+  async stage(block: EncodedBlock, signal: AbortSignal): Promise<void> {
+    const { server } = this.#staging;
+    await this.#staging.owned(async () => {
+      if (block.counts.rows > 0) {
+        const version = { row: this.#version(false), refused: this.#version(true) };
+        const insert = sql.insertStaged(this.#staging.table('rows'), version);
+        await server.insertBlock(insert, block.payload, `rows/${block.number}`, signal);
+      }
+      // After the rows: a kill in between sends the block again, and the token makes that do nothing.
+      const record = Buffer.from(JSON.stringify(blockRecord(block)));
+      const insert = `INSERT INTO ${this.#staging.table('blocks')}\n${INSERT_BLOCK}`;
+      await server.insertBlock(insert, record, `block/${block.number}`, signal);
+    }, signal);
+    this.landed.set(block.number, block.counts);
+  }
+
+  async plan(blocks: number, everything: boolean, gates: Gates, signal: AbortSignal): Promise<PublishedWork> {
+    const landed = sumBlocks(await landedBlocks(this.#staging, signal), blocks);
+    await recordRejected(this.#staging, this.#options.pipeline, this.#work, signal);
+    const countRefused = `SELECT uniqExact(_version) AS n FROM ${this.#staging.table('rows')} WHERE _deleted`;
+    const refused = await numberOf(this.#staging, countRefused, signal);
+    const totals = { ...landed, rows: landed.rows - refused, rejected: landed.rejected + refused };
+    checkRejected(totals, gates.maxRejected);
+    if (gates.minRows !== null) checkRows(totals, gates.minRows.before, gates.minRows.share);
+    await verifyRows(this.#staging, signal);
+    const index = this.#staging.server.table(this.#options.index);
+    const rows = await buildNext(this.#staging, index, 'sync', this.#work, signal);
+    const next = this.#staging.table(sql.PARTS.next);
+    const plan = await remade(this.#staging, sql.PARTS.plan, null, signal);
+    await statement(this.#staging, sql.createPlan(plan), signal);
+    await statement(this.#staging, sql.insertPlan(plan, next, index, everything), signal);
+    const lines = await remade(this.#staging, sql.PARTS.lines, null, signal);
+    await statement(this.#staging, sql.createLines(lines), signal);
+    await statement(this.#staging, sql.insertLines(lines, plan), signal);
+    this.#work = { ...this.#work, phase: 'ready', result: await this.#result(plan, totals, rows, signal) };
+    await this.#staging.save(this.#work, signal);
+    return this.work;
+  }
+
+  async lines(firstLine: number, lines: number, signal: AbortSignal): Promise<Uint32Array<ArrayBuffer>> {
+    const table = this.#staging.table(sql.PARTS.lines);
+    const [row] = await this.#staging.owned(
+      () => this.#staging.server.query<{ offsets: number[] }>(sql.selectLines(table, firstLine, lines), signal),
+      signal,
+    );
+    return Uint32Array.from(row?.offsets ?? []);
+  }
+
+  async deletions(after: string | null, limit: number, signal: AbortSignal): Promise<readonly string[]> {
+    const plan = this.#staging.table(sql.PARTS.plan);
+    const rows = await this.#staging.owned(
+      () => this.#staging.server.query<{ domain: string }>(sql.selectDeletions(plan, after, limit), signal),
+      signal,
+    );
+    return rows.map(({ domain }) => domain);
+  }
+
+  async applyPart({ mark, line, deletedTo }: Sent, signal: AbortSignal): Promise<void> {
+    // The index is not fenced by a staging table's name: saving first is what shows us still owner.
+    await this.confirm(signal);
+    const index = this.#staging.server.table(this.#options.index);
+    const [next, plan] = [this.#staging.table(sql.PARTS.next), this.#staging.table(sql.PARTS.plan)];
+    await statement(this.#staging, sql.insertSentRows(index, next, plan, line), signal);
+    if (deletedTo !== null) {
+      await statement(this.#staging, sql.insertSentDeletions(index, plan, deletedTo, this.#version(true)), signal);
+    }
+    await this.#mark(index, mark, signal);
+  }
+
+  async finish(mark: PublishedMark, rows: number, signal: AbortSignal): Promise<void> {
+    const { server } = this.#staging;
+    const state = await readIndexState(server, this.#options.index, signal);
+    if (state?.mark?.plan !== mark.plan || state.mark.messages !== mark.messages) {
+      const next = this.#staging.table(sql.PARTS.next);
+      await this.#mark(next, mark, signal);
+      await statement(this.#staging, `EXCHANGE TABLES ${next} AND ${server.table(this.#options.index)}`, signal);
+    }
+    const result = this.#work.result ?? { ...resultOf(sumCounts(this.landed.values())), unchanged: rows };
+    await this.#record(result, null, signal);
+    await this.#staging.drop(signal);
+  }
+
+  async rebuild(
+    mark: PublishedMark | null,
+    keys: AsyncIterable<readonly PublishedKey[]>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { server } = this.#staging;
+    const index = server.table(this.#options.index);
+    const rebuilt = await remade(this.#staging, sql.PARTS.rebuilt, `AS ${index} COMMENT ''`, signal);
+    for await (const some of keys) {
+      await this.#staging.owned(
+        () => server.insertBlock(sql.insertRebuilt(rebuilt), encodeKeys(some), '', signal),
+        signal,
+      );
+    }
+    await this.#mark(rebuilt, mark, signal);
+    await statement(this.#staging, `EXCHANGE TABLES ${rebuilt} AND ${index}`, signal);
+    await statement(this.#staging, `DROP TABLE ${rebuilt} SYNC`, signal);
+  }
+
+  async confirm(signal: AbortSignal): Promise<void> {
+    await this.#staging.save(this.#work, signal);
+  }
+
+  async abandon(error: Error, keep: boolean, signal: AbortSignal): Promise<void> {
+    this.#staging.letGo();
+    const failure = asDomainsyncError(error);
+    if (failure.code === 'TAKEN_OVER') return;
+    await this.#record(this.#work.result ?? resultOf(sumCounts(this.landed.values())), failure, signal);
+    if (keep) await this.#staging.save({ ...this.#work, ended: true }, signal);
+    else await this.#staging.drop(signal);
+  }
+
+  async letGo(signal: AbortSignal): Promise<void> {
+    this.#staging.letGo();
+    await this.#staging.save(this.#work, signal);
+  }
+
+  async drop(signal: AbortSignal): Promise<void> {
+    await this.#staging.drop(signal);
+  }
+
+  async discard(signal: AbortSignal): Promise<void> {
+    const error = new DomainsyncError('INTERRUPTED', 'the run was interrupted, and its file is not wanted any more');
+    if (!this.#work.ended) await this.#record(this.#work.result, error, signal);
+    await this.#staging.drop(signal);
+  }
+
+  /** Version of line 0: of rows, or below all of them. */
+  #version(deleted: boolean): bigint {
+    const { file, revision } = this.#work;
+    return versionOf({ fileDate: file.date, revision, line: 0, deleted });
+  }
+
+  async #result(plan: string, totals: Totals, rows: number, signal: AbortSignal): Promise<LoadResult> {
+    const [row] = await this.#staging.server.query<Record<keyof typeof sql.PLANNED, string>>(
+      sql.countPlan(plan),
+      signal,
+    );
+    const [inserted, updated, same] = [Number(row?.insert), Number(row?.update), Number(row?.same)];
+    const deleted = Number(row?.delete);
+    const rowsWritten = inserted + updated + same + deleted;
+    return { ...resultOf(totals), rowsWritten, inserted, updated, deleted, unchanged: rows - inserted - updated };
+  }
+
+  #record(result: LoadResult | null, error: DomainsyncError | null, signal: AbortSignal): Promise<void> {
+    const { pipeline } = this.#options;
+    const { epoch, server } = this.#staging;
+    return recordEnd(server, { pipeline, epoch, work: this.#work }, result, error, signal);
+  }
+
+  async #mark(table: string, mark: PublishedMark | null, signal: AbortSignal): Promise<void> {
+    const comment = JSON.stringify({ domainsync: 1, mark } satisfies IndexState);
+    await statement(this.#staging, `ALTER TABLE ${table} MODIFY COMMENT ${literal(comment)}`, signal);
+  }
+}
+
+function resultOf(totals: Totals): LoadResult {
+  return {
+    rowsRead: totals.lines - totals.blank,
+    rowsWritten: 0,
+    inserted: 0,
+    updated: 0,
+    deleted: 0,
+    unchanged: 0,
+    rejected: totals.rejected,
+    filtered: totals.filtered,
+  };
+}

@@ -1,0 +1,24 @@
+/** What the comment of an index table tells. */
+import type { PublishedMark } from '../../../src/types.ts';
+import type { Server } from '../client.ts';
+
+export interface IndexState {
+  readonly domainsync: 1;
+  /** null: of a topic in which nothing was. */
+  readonly mark: PublishedMark | null;
+}
+
+/** null: there is no such table, or it is none of ours. */
+export async function readIndexState(server: Server, name: string, signal: AbortSignal): Promise<IndexState | null> {
+  const [row] = await server.query<{ comment: string }>(
+    'SELECT comment FROM system.tables WHERE database = {database:String} AND name = {name:String}',
+    signal,
+    { database: server.database, name },
+  );
+  try {
+    const state = JSON.parse(row?.comment ?? '') as IndexState;
+    return state.domainsync === 1 ? state : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,21 @@
+/** Kafka as a destination: one cluster, and a destination per pipeline on it. */
+import type { Destination } from '../../src/types.ts';
+import { Connection, type ConnectionOptions } from './connection.ts';
+import { KafkaDestination, type KafkaDestinationOptions } from './destination.ts';
+
+/** A cluster in use, until `close`. */
+export interface Kafka {
+  destination(options: Omit<KafkaDestinationOptions, 'keyWriterModule' | 'messageWriterModule' | 'log'>): Destination;
+  close(): Promise<void>;
+}
+
+/** Nothing is asked of the cluster before a destination is. */
+export function openKafka(options: ConnectionOptions): Kafka {
+  const connection = new Connection(options);
+  const module = (name: string): string => new URL(import.meta.url.replace(/index(\.[jt]s)$/, `${name}$1`)).href;
+  const writers = { keyWriterModule: module('key-writer'), messageWriterModule: module('message-writer') };
+  return {
+    destination: (of) => new KafkaDestination(connection, { ...of, ...writers, log: options.log }),
+    close: () => connection.close(),
+  };
+}

@@ -1,0 +1,27 @@
+/** A pipeline's index, read back from its topic. */
+import type { Column, PublishedKey } from '../../src/types.ts';
+import type { Connection } from './connection.ts';
+import { readTopic } from './reader.ts';
+import { ValueHasher } from './value-hash.ts';
+
+/**
+ * Every message of a pipeline that is in the topic, some at a time. A key is always in one partition, so the offset
+ * orders its messages.
+ */
+export async function* keysOf(
+  connection: Connection,
+  topic: string,
+  pipeline: string,
+  columns: readonly Column[],
+  signal: AbortSignal,
+): AsyncGenerator<readonly PublishedKey[], void> {
+  const hasher = new ValueHasher(columns);
+  for await (const messages of readTopic(connection, topic, signal)) {
+    const keys: PublishedKey[] = [];
+    for (const { key, value, offset, headers } of messages) {
+      if (key === null || headers.get('pipeline') !== pipeline) continue;
+      keys.push({ domain: key.toString(), hash: value === null ? null : hasher.hash(value), order: offset });
+    }
+    if (keys.length > 0) yield keys;
+  }
+}

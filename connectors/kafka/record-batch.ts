@@ -1,0 +1,211 @@
+/**
+ * Record batches (message format v2, https://kafka.apache.org/documentation/#recordbatch), written where rows are
+ * encoded: the producing thread only fills in whose they are (`sealBatch`) and never sees a record.
+ *
+ * A payload is batches one after the other, each behind three 32-bit numbers (big endian): its partition, how many
+ * records it has, and how many bytes.
+ */
+import { type Compression, compress } from './compression.ts';
+import { crc32c } from './crc32c.ts';
+import { partitionOf } from './murmur2.ts';
+import { varintBytes, writeVarint } from './varint.ts';
+
+/** What comes before the records of a batch. */
+export const BATCH_OVERHEAD = 61;
+const ENTRY_HEADER = 12;
+const MAGIC = 2;
+const TRANSACTIONAL = 0x10;
+const AT = {
+  length: 8,
+  leaderEpoch: 12,
+  magic: 16,
+  crc: 17,
+  attributes: 21,
+  lastOffsetDelta: 23,
+  baseTimestamp: 27,
+  maxTimestamp: 35,
+  producerId: 43,
+  producerEpoch: 51,
+  baseSequence: 53,
+  records: 57,
+} as const;
+/** Batches are cut at this many bytes of records: a larger one compresses no better, and each partition has one open. */
+const TARGET_BYTES = 768 * 1024;
+const FIRST_CAPACITY = 16 * 1024;
+
+export interface BatchOptions {
+  readonly partitions: number;
+  /** Of the topic (`max.message.bytes`): the largest batch that it takes, compressed. */
+  readonly maxMessageBytes: number;
+  readonly compression: Compression;
+  readonly headers: readonly (readonly [string, string])[];
+}
+
+/** The headers of a message, as a record ends with them. */
+export function encodeHeaders(headers: BatchOptions['headers']): Buffer {
+  const texts = headers.flat().map((text) => Buffer.from(text));
+  const bytes = Buffer.alloc(texts.reduce((sum, text) => sum + text.length + 5, 5));
+  let at = writeVarint(bytes, 0, headers.length);
+  for (const text of texts) {
+    at = writeVarint(bytes, at, text.length);
+    at += text.copy(bytes, at);
+  }
+  return bytes.subarray(0, at);
+}
+
+/** Bytes of a record without its own length. @param value -1: a tombstone */
+function bodyBytes(offsetDelta: number, key: number, value: number, headers: number): number {
+  return 2 + varintBytes(offsetDelta) + varintBytes(key) + key + varintBytes(value) + Math.max(0, value) + headers;
+}
+
+/** An upper bound of the batch that a message makes alone, before it is compressed. */
+export function messageBytes(key: number, value: number, headers: number): number {
+  const body = bodyBytes(0, key, value, headers);
+  return BATCH_OVERHEAD + varintBytes(body) + body;
+}
+
+interface OpenBatch {
+  bytes: Buffer;
+  length: number;
+  records: number;
+}
+
+/** Collects messages by partition and gives them as batches. */
+export class RecordBatches {
+  readonly #options: BatchOptions;
+  readonly #headers: Buffer;
+  readonly #target: number;
+  readonly #open: (OpenBatch | undefined)[] = [];
+  #closed: Buffer[] = [];
+  #closedBytes = 0;
+
+  constructor(options: BatchOptions) {
+    this.#options = options;
+    this.#headers = encodeHeaders(options.headers);
+    this.#target = Math.min(TARGET_BYTES, options.maxMessageBytes - BATCH_OVERHEAD);
+  }
+
+  get headerBytes(): number {
+    return this.#headers.length;
+  }
+
+  /** Adds a message; the bytes are copied. @param value null: a tombstone */
+  add(key: Buffer, value: Buffer | null): void {
+    const partition = partitionOf(key, 0, key.length, this.#options.partitions);
+    const open = this.#batchFor(partition, messageBytes(key.length, value?.length ?? -1, this.#headers.length));
+    const body = bodyBytes(open.records, key.length, value?.length ?? -1, this.#headers.length);
+    const { bytes } = open;
+    let at = writeVarint(bytes, open.length, body);
+    bytes[at++] = 0; // attributes
+    bytes[at++] = 0; // the batch's own time
+    at = writeVarint(bytes, at, open.records);
+    at = writeVarint(bytes, at, key.length);
+    at += key.copy(bytes, at);
+    at = writeVarint(bytes, at, value?.length ?? -1);
+    if (value !== null) at += value.copy(bytes, at);
+    at += this.#headers.copy(bytes, at);
+    open.length = at;
+    open.records += 1;
+  }
+
+  /** All messages since the last call, in a buffer of their own. */
+  take(): Uint8Array<ArrayBuffer> {
+    for (const partition of this.#open.keys()) this.#close(partition);
+    const payload = new Uint8Array(this.#closedBytes);
+    let at = 0;
+    for (const bytes of this.#closed) {
+      payload.set(bytes, at);
+      at += bytes.length;
+    }
+    this.#closed = [];
+    this.#closedBytes = 0;
+    return payload;
+  }
+
+  /** The open batch of a partition, with room for a message of at most `size` bytes. */
+  #batchFor(partition: number, size: number): OpenBatch {
+    let open = this.#open[partition];
+    if (open !== undefined && open.records > 0 && open.length + size > this.#target) {
+      this.#close(partition);
+      open = this.#open[partition];
+    }
+    if (open === undefined) {
+      open = { bytes: Buffer.allocUnsafeSlow(FIRST_CAPACITY), length: 0, records: 0 };
+      this.#open[partition] = open;
+    }
+    // A message's bound has the batch's overhead in it, which leaves room for a longer offset.
+    if (open.length + size > open.bytes.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(open.length + size, open.bytes.length * 2));
+      open.bytes.copy(larger, 0, 0, open.length);
+      open.bytes = larger;
+    }
+    return open;
+  }
+
+  #close(partition: number): void {
+    const open = this.#open[partition];
+    if (open === undefined || open.records === 0) return;
+    const { codec, bytes } = compress(this.#options.compression, open.bytes.subarray(0, open.length));
+    const entry = Buffer.allocUnsafeSlow(ENTRY_HEADER + BATCH_OVERHEAD + bytes.length);
+    entry.writeUInt32BE(partition, 0);
+    entry.writeUInt32BE(open.records, 4);
+    entry.writeUInt32BE(BATCH_OVERHEAD + bytes.length, 8);
+    writeHeader(entry.subarray(ENTRY_HEADER), codec, open.records);
+    bytes.copy(entry, ENTRY_HEADER + BATCH_OVERHEAD);
+    this.#closed.push(entry);
+    this.#closedBytes += entry.length;
+    open.length = 0;
+    open.records = 0;
+    // One message of many megabytes must not hold its room for as long as the thread lives.
+    if (open.bytes.length > 2 * TARGET_BYTES) this.#open[partition] = undefined;
+  }
+}
+
+function writeHeader(batch: Buffer, codec: number, records: number): void {
+  const now = BigInt(Date.now());
+  batch.writeBigInt64BE(0n, 0);
+  batch.writeInt32BE(batch.length - AT.leaderEpoch, AT.length);
+  batch.writeInt32BE(-1, AT.leaderEpoch);
+  batch.writeInt8(MAGIC, AT.magic);
+  batch.writeInt16BE(codec | TRANSACTIONAL, AT.attributes);
+  batch.writeInt32BE(records - 1, AT.lastOffsetDelta);
+  batch.writeBigInt64BE(now, AT.baseTimestamp);
+  batch.writeBigInt64BE(now, AT.maxTimestamp);
+  batch.writeInt32BE(records, AT.records);
+}
+
+/** A batch of a payload, which it shares its memory with. */
+export interface Batch {
+  readonly partition: number;
+  readonly records: number;
+  readonly bytes: Buffer;
+}
+
+/** The batches of a payload, in order. */
+export function batchesOf(payload: Uint8Array<ArrayBuffer>): Batch[] {
+  const all = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
+  const batches: Batch[] = [];
+  for (let at = 0; at < all.length; ) {
+    const start = at + ENTRY_HEADER;
+    const end = start + all.readUInt32BE(at + 8);
+    batches.push({
+      partition: all.readUInt32BE(at),
+      records: all.readUInt32BE(at + 4),
+      bytes: all.subarray(start, end),
+    });
+    at = end;
+  }
+  return batches;
+}
+
+/** Whose batch it is, and the checksum over that and the records. May be done again, for another producer. */
+export function sealBatch(
+  batch: Buffer,
+  producer: { readonly id: bigint; readonly epoch: number },
+  sequence: number,
+): void {
+  batch.writeBigInt64BE(producer.id, AT.producerId);
+  batch.writeInt16BE(producer.epoch, AT.producerEpoch);
+  batch.writeInt32BE(sequence, AT.baseSequence);
+  batch.writeUInt32BE(crc32c(batch, AT.attributes, batch.length), AT.crc);
+}
