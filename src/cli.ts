@@ -3,7 +3,6 @@ import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { CommanderError } from 'commander';
-import { notBuilt } from '../config/built.ts';
 import { loadConfig } from '../config/load.ts';
 import { nearest } from '../config/nearest.ts';
 import { redactor } from '../config/redact.ts';
@@ -190,7 +189,6 @@ function handle(
   return {
     name,
     target,
-    notBuilt: notBuilt(pipeline, config),
     server,
     destinations: async () => {
       const history = { runs: seconds(config.history.runs), rejects: seconds(config.history.rejects) };

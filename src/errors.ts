@@ -19,7 +19,6 @@ export const ERROR_KINDS = {
   LOCAL_DISK: kind(1, 'Make room or permit writing at the path named, then run again: what is on disk is kept.'),
   USAGE: kind(2, 'Run with --help to see the commands and options.'),
   CONFIG_INVALID: kind(2, 'Correct the places named; nothing has been opened or changed.'),
-  NOT_BUILT: kind(2, 'This part of the configuration is valid, but this version cannot run it yet.'),
   SOURCE_KEY_MISSING: kind(
     2,
     'Set service.apiKey, or the environment variable that it names: keys are made in your account with the service.',

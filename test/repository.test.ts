@@ -57,7 +57,13 @@ test('the package says what it needs and holds what it runs', () => {
   expect(packageJson.type).toBe('module');
   expect(packageJson.engines.node).toBe('>=24.20.0');
   expect(packageJson.bin).toEqual({ domainsync: 'src/bin.js' });
-  expect(packageJson.files).toEqual(['dist', 'src/bin.js', 'config/domainsync.yaml', 'config/domainsync-alerts.yml', 'docker-compose.yml']);
+  expect(packageJson.files).toEqual([
+    'dist',
+    'src/bin.js',
+    'config/domainsync.yaml',
+    'config/domainsync-alerts.yml',
+    'docker-compose.yml',
+  ]);
   for (const file of packageJson.files.filter((name) => name !== 'dist')) {
     expect(existsSync(join(ROOT, file)), file).toBe(true);
   }

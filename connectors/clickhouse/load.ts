@@ -4,6 +4,7 @@ import { asDomainsyncError, DomainsyncError } from '../../src/errors.ts';
 import type { BlockCounts, EncodedBlock, Encoding, Load, LoadResult } from '../../src/types.ts';
 import { buildPartition, replacePartition } from './append.ts';
 import { attachDelta, buildDelta, type LiveTables } from './apply.ts';
+import { blockRecord, INSERT_BLOCK } from './block-record.ts';
 import { exchangeNext, keepPrevious } from './exchange.ts';
 import { saveHeld } from './held.ts';
 import { recordEnded, recordLoaded, recordRejects } from './history.ts';
@@ -69,11 +70,7 @@ export class ClickHouseLoad implements Load {
       }
       // After the rows: a kill in between sends the block again, and the token makes that do nothing.
       await server.insertBlock(
-        `INSERT INTO ${this.#staging.table('blocks')}
-SELECT block, first_line, lines, blank, rejected, filtered, rows, line_offset_sum, source_columns,
-  arrayMap(r -> (r.1, r.2, r.3, base64Decode(r.4)), rejects)
-FROM input('block UInt32, first_line UInt64, lines UInt64, blank UInt64, rejected UInt64, filtered UInt64, rows UInt64, line_offset_sum UInt64, source_columns Array(String), rejects Array(Tuple(UInt64, String, String, String))')
-FORMAT JSONEachRow`,
+        `INSERT INTO ${this.#staging.table('blocks')} ${INSERT_BLOCK}`,
         Buffer.from(JSON.stringify(blockRecord(block))),
         `block/${block.number}`,
         signal,
@@ -217,22 +214,5 @@ function resultOf(totals: Totals): LoadResult {
     unchanged: 0,
     rejected: totals.rejected,
     filtered: totals.filtered,
-  };
-}
-
-/** A block's record as JSON; raw lines may be no valid UTF-8, so they travel as base64. */
-function blockRecord(block: EncodedBlock): Record<string, unknown> {
-  return {
-    block: block.number,
-    first_line: block.firstLine,
-    ...block.counts,
-    line_offset_sum: block.lineOffsetSum,
-    source_columns: block.sourceColumns,
-    rejects: block.rejects.map(({ line, reason, detail, raw }) => [
-      line,
-      reason,
-      detail,
-      Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength).toString('base64'),
-    ]),
   };
 }

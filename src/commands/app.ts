@@ -10,8 +10,6 @@ import type { Destination, LeftBehind, RemoteFile, ServiceApi, ServiceRoute, Sou
 export interface PipelineHandle {
   readonly name: string;
   readonly target: Target;
-  /** Why this version cannot run it; null: it can. */
-  readonly notBuilt: string | null;
   /** Opens its destinations, in the configuration's order. @throws DESTINATION_*, EMBEDDED_UNAVAILABLE */
   destinations(signal: AbortSignal): Promise<readonly Destination[]>;
   /** The server behind them, asked for its version. @throws as `destinations` */

@@ -63,7 +63,7 @@ function answersOf(report: CheckReport, asked: boolean): (readonly [string, stri
     answers.push(['loaded', `${held.file}, of ${held.date}, ${rows}, since ${held.loadedAt}`]);
   } else answers.push(['loaded', destination === '' ? 'not known' : 'nothing yet']);
   if (server !== null) answers.push(['server', `ClickHouse ${server.version} at ${server.address}`]);
-  else if (errors.some(({ code }) => !code.startsWith('SOURCE_') && code !== 'NOT_BUILT')) {
+  else if (errors.some(({ code }) => !code.startsWith('SOURCE_'))) {
     answers.push(['server', 'not reached']);
   }
   if (room !== null) answers.push(['disk', roomText(room)]);

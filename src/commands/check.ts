@@ -1,6 +1,6 @@
 /** `domainsync check`, and `sync --dry-run`: what a sync would do, and all that decides it. Downloads nothing. */
 import { type Decision, decide } from '../decide.ts';
-import { asDomainsyncError, DomainsyncError } from '../errors.ts';
+import { asDomainsyncError, type DomainsyncError } from '../errors.ts';
 import { errorDocument, printJson } from '../output.ts';
 import type { Destination, Held, RemoteFile } from '../types.ts';
 import type { App, PipelineHandle, RequestsLeft, Room, ServerFacts } from './app.ts';
@@ -65,9 +65,6 @@ async function checkPipeline(app: App, pipeline: PipelineHandle, options: SyncOp
     const errors = offer.failure === null ? [last] : [offer.failure, last];
     return [{ ...blank, newest: offer.newest, server, action: 'fail', reason: reasonOf(errors), errors }];
   };
-  if (pipeline.notBuilt !== null) {
-    return failed(await offering, new DomainsyncError('NOT_BUILT', pipeline.notBuilt), null);
-  }
   let server: ServerFacts | null = null;
   const reports: CheckReport[] = [];
   try {

@@ -54,7 +54,6 @@ export async function syncPipeline(app: App, pipeline: PipelineHandle, options: 
   };
   let destinations: readonly Destination[] = [];
   try {
-    if (pipeline.notBuilt !== null) throw new DomainsyncError('NOT_BUILT', pipeline.notBuilt);
     destinations = await pipeline.destinations(app.signal);
   } catch (error) {
     tell({ pipeline: pipeline.name, destination: 'clickhouse', outcome: failureOutcome(error) });

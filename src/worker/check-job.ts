@@ -72,7 +72,6 @@ async function look(
   { app }: Setup,
   { name, handle }: WorkerPipeline,
 ): Promise<{ newest: RemoteFile; decision: Decision }> {
-  if (handle.notBuilt !== null) throw new DomainsyncError('NOT_BUILT', handle.notBuilt);
   const source = timedSource(app.source(), (stage, seconds) => meters.stage(name, stage, seconds));
   try {
     const newest = await source.newest(handle.target, stop);

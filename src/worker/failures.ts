@@ -31,7 +31,6 @@ export interface Trouble {
 
 /** The same file with the same configuration comes to the same end. */
 const LASTING: ReadonlySet<string> = new Set<ErrorCode>([
-  'NOT_BUILT',
   'FILE_WINDOW_TOO_LARGE',
   'FILE_TOO_MANY_REJECTED',
   'FILE_TOO_FEW_ROWS',

@@ -118,7 +118,6 @@ export class HoldingsView {
 }
 
 async function statuses({ handle }: WorkerPipeline, signal: AbortSignal): Promise<readonly DestinationStatus[]> {
-  if (handle.notBuilt !== null) throw new DomainsyncError('NOT_BUILT', handle.notBuilt);
   const found: DestinationStatus[] = [];
   for (const destination of await handle.destinations(signal)) {
     try {

@@ -58,7 +58,7 @@ test('before the first load, after it, and when there is something new', async (
       expect.stringMatching(new RegExp(`^  newest    ${file}`)),
       expect.stringMatching(new RegExp(`^  loaded    ${file}, of ${date}, 400 rows, since 20[-\\d]+T[\\d:.]+Z$`)),
       expect.stringContaining('  server    ClickHouse '),
-      '  a sync    would do nothing: it is what is loaded',
+      '  a sync    would do nothing: it is loaded',
     ]);
     const newer = await project.sandbox.publish();
     const json = jsonDocument<{ pipelines: Record<string, unknown>[] }>(await check(project, '--json'));

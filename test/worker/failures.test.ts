@@ -55,7 +55,7 @@ test('a service that refuses is asked at every second tick, then at every fourth
 test('what a retry may mend is tried at the next tick; what comes to the same end again is not', () => {
   expect(leftOut('SOURCE_UNAVAILABLE', 7)).toBe(0);
   expect(leftOut('DESTINATION_UNREACHABLE', 7)).toBe(0);
-  for (const code of ['FILE_TOO_MANY_REJECTED', 'FILE_TOO_FEW_ROWS', 'FILE_WINDOW_TOO_LARGE', 'NOT_BUILT'] as const) {
+  for (const code of ['FILE_TOO_MANY_REJECTED', 'FILE_TOO_FEW_ROWS', 'FILE_WINDOW_TOO_LARGE'] as const) {
     expect(holdUntil(error(code), 1, HOUR, NOW)).toBeNull();
   }
   // Damage on the way is mended by another download; the second time the file itself is bad.

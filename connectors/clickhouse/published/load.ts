@@ -11,6 +11,7 @@ import type {
   PublishedWork,
   Sent,
 } from '../../../src/types.ts';
+import { blockRecord, INSERT_BLOCK } from '../block-record.ts';
 import { literal } from '../names.ts';
 import { buildNext } from '../next.ts';
 import type { Staging } from '../staging.ts';
@@ -18,7 +19,6 @@ import type { WorkState } from '../state.ts';
 import { numberOf, remade, statement } from '../statements.ts';
 import { checkRejected, checkRows, landedBlocks, sumBlocks, sumCounts, type Totals, verifyRows } from '../verify.ts';
 import { versionOf } from '../version.ts';
-import { blockRecord, INSERT_BLOCK } from './block-record.ts';
 import { recordEnd, recordRejected } from './history.ts';
 import { encodeKeys } from './keys.ts';
 import * as sql from './sql.ts';
@@ -74,7 +74,7 @@ export class StagedLoad implements PublishedLoad {
     if (gates.minRows !== null) checkRows(totals, gates.minRows.before, gates.minRows.share);
     await verifyRows(this.#staging, signal);
     const index = this.#staging.server.table(this.#options.index);
-    const rows = await buildNext(this.#staging, index, 'sync', this.#work, signal);
+    const { rows } = await buildNext(this.#staging, index, 'sync', this.#work, signal);
     const next = this.#staging.table(sql.PARTS.next);
     const plan = await remade(this.#staging, sql.PARTS.plan, null, signal);
     await statement(this.#staging, sql.createPlan(plan), signal);
@@ -202,7 +202,8 @@ export class StagedLoad implements PublishedLoad {
 
   async #mark(table: string, mark: PublishedMark | null, signal: AbortSignal): Promise<void> {
     const comment = JSON.stringify({ domainsync: 1, mark } satisfies IndexState);
-    await statement(this.#staging, `ALTER TABLE ${table} MODIFY COMMENT ${literal(comment)}`, signal);
+    const sql = `ALTER TABLE ${table} MODIFY COMMENT ${literal(comment)}`;
+    await this.#staging.owned(() => this.#staging.server.redefine(sql, signal), signal);
   }
 }
 

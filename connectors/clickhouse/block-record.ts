@@ -1,5 +1,5 @@
 /** The record of a landed block, as the staging table `blocks` takes it. */
-import type { EncodedBlock } from '../../../src/types.ts';
+import type { EncodedBlock } from '../../src/types.ts';
 
 /** What follows `INSERT INTO <table>`. */
 export const INSERT_BLOCK = `SELECT block, first_line, lines, blank, rejected, filtered, rows, line_offset_sum, source_columns,
