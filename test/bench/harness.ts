@@ -1,7 +1,10 @@
 /** What the benchmarks share: files to load, a sandbox to load them from, an embedded ClickHouse, and domainsync in a process of its own. */
+import { createReadStream } from 'node:fs';
 import { mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { leaseEmbeddedServer } from '../../connectors/clickhouse/embedded/launch.ts';
 import { compressTo } from '../../src/sandbox/compress.ts';
@@ -38,12 +41,28 @@ export interface Measured extends Finished {
   readonly serverPeakMiB: number;
 }
 
+export interface SyncOptions {
+  readonly mode?: 'sync' | 'replace';
+  /** More of the command line. */
+  readonly args?: readonly string[];
+}
+
 export interface Bench {
   readonly sandbox: Sandbox;
   /** Makes a file the newest of its dataset. */
   publish(dataset: DatasetSlug, file: SnapshotFile): Promise<void>;
-  /** Runs `domainsync sync <args>` of one pipeline into the table `bench`. @throws Error when it fails */
-  sync(dataset: DatasetSlug, ...args: string[]): Promise<Measured>;
+  /** Runs `domainsync sync` of one pipeline into the table `bench`. @throws Error when it fails */
+  sync(dataset: DatasetSlug, options?: SyncOptions): Promise<Measured>;
+  /** How to reach the server. */
+  readonly login: { readonly url: string; readonly username: string; readonly password: string };
+  /** Runs a statement; with a body it is an INSERT of a compressed file. */
+  statement(sql: string, file?: SnapshotFile): Promise<string>;
+  /** Runs work, and tells what the server used meanwhile. */
+  onServer<T>(
+    work: () => Promise<T>,
+  ): Promise<{ readonly seconds: number; readonly serverCpuSeconds: number; readonly result: T }>;
+  /** Waits until the server has no merges to do: those of the last load are not the next one's. */
+  settled(): Promise<void>;
   /** Removes the tables and the downloads. */
   reset(): Promise<void>;
 }
@@ -52,10 +71,24 @@ export async function withBench(body: (bench: Bench) => Promise<void>): Promise<
   const work = await mkdtemp(join(tmpdir(), 'domainsync-bench-'));
   const sandbox = await startSandbox({ rows: 1 });
   const lease = await leaseEmbeddedServer(join(work, 'clickhouse'), new AbortController().signal);
-  const statement = async (sql: string): Promise<void> => {
-    const authorization = `Basic ${Buffer.from(`${lease.username}:${lease.password}`).toString('base64')}`;
-    const response = await fetch(lease.url, { method: 'POST', body: sql, headers: { authorization } });
-    if (!response.ok) throw new Error(await response.text());
+  const { url, username, password } = lease;
+  const statement = async (sql: string, file?: SnapshotFile): Promise<string> => {
+    const authorization = `Basic ${Buffer.from(`${username}:${password}`).toString('base64')}`;
+    const request: RequestInit & { duplex?: 'half' } =
+      file === undefined
+        ? { body: sql, headers: { authorization } }
+        : {
+            body: Readable.toWeb(createReadStream(file.path, { highWaterMark: 1 << 20 })) as NonNullable<
+              RequestInit['body']
+            >,
+            headers: { authorization, 'content-encoding': 'zstd' },
+            duplex: 'half',
+          };
+    const query = new URLSearchParams({ wait_end_of_query: '1', ...(file === undefined ? {} : { query: sql }) });
+    const response = await fetch(`${url}/?${query}`, { method: 'POST', ...request });
+    const text = await response.text();
+    if (!response.ok) throw new Error(text);
+    return text;
   };
   const serverUsage = () => usageOf(lease.endpoint.pid) ?? { cpuSeconds: 0, peakMiB: 0 };
   try {
@@ -65,14 +98,29 @@ export async function withBench(body: (bench: Bench) => Promise<void>): Promise<
         const name = `bench-${dataset}-${date}.jsonl.zst`;
         await sandbox.publishFile({ target: dataset, date, name, content: { path } });
       },
-      sync: async (dataset, ...args) => {
+      login: { url, username, password },
+      statement,
+      onServer: async (work) => {
+        const [before, started] = [serverUsage(), performance.now()];
+        const result = await work();
+        const seconds = (performance.now() - started) / 1000;
+        return { seconds, serverCpuSeconds: serverUsage().cpuSeconds - before.cpuSeconds, result };
+      },
+      settled: async () => {
+        for (let quiet = 0; quiet < 3; ) {
+          const merges = (await statement('SELECT count() FROM system.merges')).trim();
+          quiet = merges === '0' ? quiet + 1 : 0;
+          await sleep(1000);
+        }
+      },
+      sync: async (dataset, { mode = 'sync', args = [] } = {}) => {
         const config = join(work, 'domainsync.yaml');
         await writeFile(
           config,
           `service: { url: '${sandbox.url}', apiKey: '${sandbox.key}' }
 clickhouse: { url: 'embedded:${join(work, 'clickhouse')}', database: bench }
 dataDir: '${join(work, 'data')}'
-pipelines: { bench: { dataset: ${dataset}, to: { clickhouse: { table: bench } } } }
+pipelines: { bench: { dataset: ${dataset}, to: { clickhouse: { table: bench, mode: ${mode} } } } }
 `,
         );
         const before = serverUsage();

@@ -17,7 +17,7 @@ function cpuOf(run: Measured): number[] {
 
 await withBench(async (bench) => {
   await bench.publish(DATASET, file);
-  const load = await bench.sync(DATASET, '--from-file', file.path);
+  const load = await bench.sync(DATASET, { args: ['--from-file', file.path] });
   await bench.reset();
   const bytesPerSecond = Math.round(file.bytes / load.seconds);
   bench.sandbox.misbehave({ fault: { kind: 'slow', bytesPerSecond }, probe: false });

@@ -1,0 +1,23 @@
+/** `node parse-loop.ts <file>`: JSON.parse of every line, and nothing else; prints the seconds that took, without decompressing. */
+import { readFileSync } from 'node:fs';
+import { zstdDecompressSync } from 'node:zlib';
+
+const [path = ''] = process.argv.slice(2);
+const bytes = zstdDecompressSync(readFileSync(path));
+let seconds = 0;
+let rows = 0;
+/** Strings of more would not fit. */
+const PIECE = 64 * 1024 * 1024;
+for (let start = 0; start < bytes.length; ) {
+  const end = start + PIECE >= bytes.length ? bytes.length : bytes.lastIndexOf(0x0a, start + PIECE) + 1;
+  const lines = bytes.toString('utf8', start, end).split('\n');
+  const from = performance.now();
+  for (const line of lines) {
+    if (line === '') continue;
+    JSON.parse(line);
+    rows += 1;
+  }
+  seconds += (performance.now() - from) / 1000;
+  start = end;
+}
+process.stdout.write(JSON.stringify({ rows, seconds }));
