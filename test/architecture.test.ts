@@ -109,7 +109,7 @@ test.each([
   ['src/run.ts', "export type { A } from '../config/schema.ts';"],
   ['src/run.ts', "const x = await import('../connectors/clickhouse/sql.ts');"],
   ['src/run.ts', "type X = import('../config/schema.ts').Config;"],
-  ['src/encode/pool.ts', "new Worker(new URL('../../connectors/clickhouse/rowbinary.ts', import.meta.url));"],
+  ['src/encode/pool.ts', "new Worker(new URL('../../connectors/clickhouse/native.ts', import.meta.url));"],
   ['src/run.ts', "import '../test/tools/build.ts';"],
   ['src/run.ts', "import { request } from 'undici';"],
   ['src/cli.ts', "import { createClient } from '@clickhouse/client';"],

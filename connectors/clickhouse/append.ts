@@ -4,11 +4,11 @@
  */
 import { identifier, literal } from './names.ts';
 import { sourcePartition } from './next.ts';
-import { versionOf } from './rowbinary.ts';
 import { OWN_COLUMNS } from './schema.ts';
 import type { Staging } from './staging.ts';
 import type { WorkState } from './state.ts';
 import { mergeToOnePart, repeatable, statement } from './statements.ts';
+import { versionOf } from './version.ts';
 
 /** Makes `next` what REPLACE PARTITION takes. Repeatable: `next` is made anew before it. */
 export async function buildPartition(

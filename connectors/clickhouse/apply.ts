@@ -18,11 +18,11 @@ import {
 } from './difference.ts';
 import { literal } from './names.ts';
 import type { Next } from './next.ts';
-import { versionOf } from './rowbinary.ts';
 import type { TableMode } from './schema.ts';
 import type { Staging } from './staging.ts';
 import type { WorkState } from './state.ts';
 import { mergeToOnePart, numberOf, remade, repeatable, statement } from './statements.ts';
+import { versionOf } from './version.ts';
 
 /** The tables that a load ends in. */
 export interface LiveTables {

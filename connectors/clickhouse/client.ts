@@ -1,9 +1,18 @@
 /** One ClickHouse server, embedded or not, through its HTTP interface: statements in, DomainsyncErrors out. */
 import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings, createClient } from '@clickhouse/client';
 import { DomainsyncError } from '../../src/errors.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy, withRetry } from '../../src/retry.ts';
-import { FULL_DISK_HINT, isOfNetwork, toDomainsyncError, wasNotSent } from './errors.ts';
+import {
+  FULL_DISK_HINT,
+  isOfConnection,
+  isOfNetwork,
+  SERVER_CODES,
+  serverCode,
+  toDomainsyncError,
+  wasNotSent,
+} from './errors.ts';
 import { identifier } from './names.ts';
 
 export interface ServerOptions {
@@ -49,10 +58,45 @@ const OWN_SETTINGS: ClickHouseSettings = {
   send_progress_in_http_headers: 1,
   http_headers_progress_interval_ms: String(PROGRESS_EVERY_MS),
   alter_sync: '1',
+  // What a statement means.
   join_use_nulls: 0,
   union_default_mode: 'ALL',
+  prefer_column_name_to_alias: 0,
+  empty_result_for_aggregation_by_empty_set: 0,
+  data_type_default_nullable: 0,
+  // Delete marks are rows to us: FINAL is said where it is meant.
+  final: 0,
+  // Parts that the server merges by itself just then are no fault.
+  optimize_throw_if_noop: 0,
   output_format_json_quote_64bit_integers: 1,
+  output_format_json_array_of_rows: 0,
+  ...uncut(),
 };
+
+/** A limit that is passed is an error, never an answer or a copy that was cut short. */
+function uncut(): ClickHouseSettings {
+  return {
+    limit: '0',
+    offset: '0',
+    read_overflow_mode: 'throw',
+    read_overflow_mode_leaf: 'throw',
+    group_by_overflow_mode: 'throw',
+    sort_overflow_mode: 'throw',
+    result_overflow_mode: 'throw',
+    timeout_overflow_mode: 'throw',
+    timeout_overflow_mode_leaf: 'throw',
+    set_overflow_mode: 'throw',
+    join_overflow_mode: 'throw',
+    transfer_overflow_mode: 'throw',
+    distinct_overflow_mode: 'throw',
+  };
+}
+
+/**
+ * By default a server refuses to drop more than 50 GB, lest a person do it by mistake. What domainsync drops are staging
+ * and previous tables of its own, and partitions that it replaces.
+ */
+const DROP_SETTINGS: ClickHouseSettings = { max_table_size_to_drop: '0', max_partition_size_to_drop: '0' };
 
 /** One block is one INSERT is one part: it lands whole or not at all. */
 const BLOCK_SETTINGS: ClickHouseSettings = {
@@ -117,10 +161,35 @@ export class Server {
    * whether it happened.
    */
   async command(sql: string, signal: AbortSignal): Promise<void> {
-    await withRetry(() => this.#guarded(() => this.#client.command({ query: sql, abort_signal: signal }), signal), {
+    try {
+      await this.#command(sql, {}, signal);
+    } catch (error) {
+      // Not asked for beforehand: a profile may forbid the settings, and few tables are that large.
+      if (serverCode(error) !== SERVER_CODES.TABLE_SIZE_EXCEEDS_MAX_DROP_SIZE_LIMIT) throw error;
+      await this.#command(sql, DROP_SETTINGS, signal);
+    }
+  }
+
+  async #command(sql: string, settings: ClickHouseSettings, signal: AbortSignal): Promise<void> {
+    const send = (): Promise<unknown> =>
+      this.#client.command({ query: sql, abort_signal: signal, clickhouse_settings: settings });
+    await withRetry(() => this.#guarded(send, signal), {
       signal,
       policy: (error) => (wasNotSent(error) ? this.#patience(error) : ONCE),
     });
+  }
+
+  /** The answer of a statement that reads, and takes no FORMAT: one line for a row, a tab between values. */
+  async answer(sql: string, signal: AbortSignal): Promise<string> {
+    const send = async (): Promise<string> => {
+      const { stream } = await this.#client.exec({
+        query: sql,
+        abort_signal: signal,
+        clickhouse_settings: { default_format: 'TabSeparated' } as ClickHouseSettings,
+      });
+      return text(stream);
+    };
+    return withRetry(() => this.#guarded(send, signal), { signal, policy: (error) => this.#patience(error) });
   }
 
   /** As `command`, for a statement that does no harm when it is done twice: retried. */
@@ -173,6 +242,7 @@ export class Server {
   }
 
   #patience(error: DomainsyncError): RetryPolicy {
+    if (isOfConnection(error)) return ONCE;
     return this.#answered && isOfNetwork(error) ? RESTART_POLICY : DEFAULT_RETRY_POLICY;
   }
 

@@ -23,15 +23,17 @@ import { readLiveState } from './held.ts';
 import { recordEnded } from './history.ts';
 import { heldBeside, holding, previousTable, type TablePart } from './holding.ts';
 import { ClickHouseLoad, type LoadContext } from './load.ts';
+import type { NativeOptions } from './native.ts';
 import { prepareTables, refuseUnfit } from './prepare.ts';
 import { listRejects, reportOf } from './report.ts';
+import { refuseWithoutRights } from './rights.ts';
 import { completeRollback, type RollbackTables, rollBack } from './rollback.ts';
-import { MAX_REVISION, type RowBinaryOptions } from './rowbinary.ts';
 import type { TableMode } from './schema.ts';
 import { createStaging, letGoOnFailure, runElsewhere, type Staging, takeOver } from './staging.ts';
 import { dropSet, listSets } from './staging-sets.ts';
 import { emptyLiveState, type HeldSource, type LiveState, loadKey, type WorkState } from './state.ts';
 import { landedBlocks } from './verify.ts';
+import { MAX_REVISION } from './version.ts';
 
 /** What a pipeline's configuration says of this destination. */
 export interface ClickHouseDestinationOptions {
@@ -51,7 +53,7 @@ export interface ClickHouseDestinationOptions {
   readonly minRows: number;
   /** Seconds that domainsync_runs and domainsync_rejects remember. */
   readonly history: { readonly runs: number; readonly rejects: number };
-  /** URL of the module with RowBinary's row writer, for the encoding threads. */
+  /** URL of the module with Native's row writer, for the encoding threads. */
   readonly writerModule: string;
 }
 
@@ -80,6 +82,10 @@ export class ClickHouseDestination implements Destination {
   async held(signal: AbortSignal): Promise<Held | null> {
     await refuseUnfit(this.#server, this.#options, signal);
     return holding(this.#server, this.#part, signal);
+  }
+
+  refuse(signal: AbortSignal): Promise<void> {
+    return refuseWithoutRights(this.#server, this.#options, signal);
   }
 
   async recover(keepUnfinished: boolean, signal: AbortSignal): Promise<void> {
@@ -263,7 +269,7 @@ export class ClickHouseDestination implements Destination {
 
   #context(force: boolean, work: Pick<WorkState, 'file' | 'revision'>): LoadContext {
     const { mode, columns, where, writerModule, maxRejected, minRows } = this.#options;
-    const writerOptions: RowBinaryOptions = {
+    const writerOptions: NativeOptions = {
       fileDate: work.file.date,
       revision: work.revision,
       source: this.#part.source,

@@ -6,6 +6,9 @@ import { asDomainsyncError, DomainsyncError } from '../../src/errors.ts';
 export const SERVER_CODES = {
   UNKNOWN_TABLE: '60',
   TABLE_ALREADY_EXISTS: '57',
+  SYNTAX_ERROR: '62',
+  TABLE_SIZE_EXCEEDS_MAX_DROP_SIZE_LIMIT: '359',
+  ACCESS_DENIED: '497',
 } as const;
 
 /** Codes which say that the server is there but cannot serve now: waiting may help. */
@@ -31,6 +34,7 @@ const TABLE_GONE = 'If somebody dropped or renamed a table amid the run, run aga
 /** What to do, where a code tells more than that the statement was refused. */
 const HINTS: Readonly<Record<string, string>> = {
   '60': TABLE_GONE, // UNKNOWN_TABLE
+  '115': 'Correct clickhouse.settings: this server does not know the setting that the message names.',
   '164': 'The server or its user is read-only: permit writing, or name another user in clickhouse.username.',
   '192': 'Check clickhouse.username and clickhouse.password.',
   '193': 'Check clickhouse.username and clickhouse.password.',
@@ -38,6 +42,8 @@ const HINTS: Readonly<Record<string, string>> = {
   '242': 'The table is read-only on the server: look for its disk or its replication in the log of the server.',
   '243': FULL_DISK_HINT,
   '390': TABLE_GONE, // CANNOT_GET_CREATE_TABLE_QUERY, of CREATE TABLE ... AS
+  '452':
+    'The profile of the user does not let it have that setting: take it out of clickhouse.settings if it stands there, or loosen the constraint.',
   '497': 'Give the user of clickhouse.username the right that the message names, or name another user.',
   '516': 'Check clickhouse.username and clickhouse.password.',
 };
@@ -56,6 +62,34 @@ const NETWORK_CODES: ReadonlySet<string> = new Set([
   'UND_ERR_SOCKET',
 ]);
 
+/** Codes of OpenSSL and Node for a certificate whose issuer is not known here. */
+const UNTRUSTED_CODES: ReadonlySet<string> = new Set([
+  'CERT_UNTRUSTED',
+  'CERT_SIGNATURE_FAILURE',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'INVALID_CA',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);
+
+const UNTRUSTED_HINT =
+  'Where the server has a certificate of your own CA, name the CA in the environment: NODE_EXTRA_CA_CERTS=/path/ca.pem.';
+const OTHER_PROTOCOL_HINT =
+  'Check clickhouse.url: whether the port is that of the HTTP interface, and speaks http or https.';
+
+/** What to do about a certificate, or another protocol than expected: waiting does not help. */
+const CONNECTION_HINTS: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED:
+    "The certificate has expired: check this machine's clock; if it is right, the server needs a new one.",
+  CERT_NOT_YET_VALID: "The certificate is not valid yet: check this machine's clock.",
+  ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate is that of another host: check the host in clickhouse.url.',
+  // OpenSSL's and the HTTP parser's word for bytes that are not theirs.
+  EPROTO: OTHER_PROTOCOL_HINT,
+  HPE_INVALID_CONSTANT: OTHER_PROTOCOL_HINT,
+};
+
 /** Errors of a connection that never came about. */
 const NOT_SENT_CODES: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 
@@ -67,6 +101,16 @@ export function isOfNetwork({ cause }: DomainsyncError): boolean {
 /** The statement did certainly not reach the server. */
 export function wasNotSent({ cause }: DomainsyncError): boolean {
   return cause instanceof Error && NOT_SENT_CODES.has(codeOf(cause));
+}
+
+/** The connection was made, and is none that will do: trying again gives the same. */
+export function isOfConnection({ cause }: DomainsyncError): boolean {
+  return cause instanceof Error && !(cause instanceof ClickHouseError) && connectionHint(codeOf(cause)) !== undefined;
+}
+
+function connectionHint(code: string): string | undefined {
+  if (UNTRUSTED_CODES.has(code)) return UNTRUSTED_HINT;
+  return CONNECTION_HINTS[code];
 }
 
 function codeOf(error: unknown): string {
@@ -91,11 +135,19 @@ export function toDomainsyncError(error: unknown, signal: AbortSignal): Domainsy
   }
   const code = codeOf(error);
   const message = error instanceof Error ? error.message : String(error);
+  const hint = connectionHint(code);
   // The client's own time-out has no code, only this message.
-  const unreachable = NETWORK_CODES.has(code) || code.startsWith('ERR_TLS') || code.startsWith('CERT_');
+  const unreachable =
+    hint !== undefined || NETWORK_CODES.has(code) || code.startsWith('ERR_TLS') || code.startsWith('CERT_');
   if (unreachable || message === 'Timeout error.') {
-    const what = `ClickHouse cannot be reached: ${firstLine(message) || code}`;
-    return new DomainsyncError('DESTINATION_UNREACHABLE', what, { cause: error });
+    // OpenSSL's own message is a number and a place in its source.
+    const reason =
+      code === 'EPROTO' ? 'what answers does not speak TLS as expected (EPROTO)' : firstLine(message) || code;
+    const what = `ClickHouse cannot be reached: ${reason}`;
+    return new DomainsyncError('DESTINATION_UNREACHABLE', what, {
+      cause: error,
+      ...(hint === undefined ? {} : { hint }),
+    });
   }
   return new DomainsyncError('DESTINATION_REFUSED', `ClickHouse: ${firstLine(message)}`, { cause: error });
 }

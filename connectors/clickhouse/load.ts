@@ -9,8 +9,8 @@ import { exchangeNext, keepPrevious } from './exchange.ts';
 import { saveHeld } from './held.ts';
 import { recordEnded, recordLoaded, recordRejects } from './history.ts';
 import { identifier } from './names.ts';
+import { OWN_WRITTEN_COLUMNS } from './native.ts';
 import { buildNext } from './next.ts';
-import { ROWBINARY_EXTRA_COLUMNS } from './rowbinary.ts';
 import type { Staging } from './staging.ts';
 import { type HeldSource, type LiveState, layoutOf, type WorkState } from './state.ts';
 import {
@@ -62,10 +62,10 @@ export class ClickHouseLoad implements Load {
 
   async write(block: EncodedBlock, signal: AbortSignal): Promise<void> {
     const { server } = this.#staging;
-    const names = [...this.encoding.columns.map((column) => column.name), ...ROWBINARY_EXTRA_COLUMNS].map(identifier);
+    const names = [...this.encoding.columns.map((column) => column.name), ...OWN_WRITTEN_COLUMNS].map(identifier);
     await this.#staging.owned(async () => {
       if (block.counts.rows > 0) {
-        const insert = `INSERT INTO ${this.#staging.table('rows')} (${names.join(', ')}) FORMAT RowBinary`;
+        const insert = `INSERT INTO ${this.#staging.table('rows')} (${names.join(', ')}) FORMAT Native`;
         await server.insertBlock(insert, block.payload, `rows/${block.number}`, signal);
       }
       // After the rows: a kill in between sends the block again, and the token makes that do nothing.

@@ -4,7 +4,8 @@ import type { Column } from '../../src/types.ts';
 import type { Server } from './client.ts';
 import { checkColumns, fitColumns, fitView } from './columns.ts';
 import { foreign, readLiveState } from './held.ts';
-import { HELD_TABLE, identifier, REJECTS_TABLE, RUNS_TABLE } from './names.ts';
+import { HELD_TABLE, REJECTS_TABLE, RUNS_TABLE } from './names.ts';
+import { ensureDatabase, refuseWithoutRights } from './rights.ts';
 import {
   createChangesTable,
   createHeldTable,
@@ -23,6 +24,7 @@ const CHANGES_COMMENT = 'domainsync: change feed';
 const MINIMUM_VERSION: readonly [number, number] = [24, 8];
 
 export interface PrepareOptions {
+  readonly pipeline: string;
   readonly table: string;
   readonly mode: TableMode;
   readonly changes: boolean;
@@ -33,12 +35,13 @@ export interface PrepareOptions {
 
 /**
  * Makes what is missing: database, tables, views, columns. What is there is left as it is.
- * @throws DESTINATION_FOREIGN_TABLE, DESTINATION_REFUSED when the server is too old, or the table of another mode or
- *   with other columns than the pipeline
+ * @throws DESTINATION_FOREIGN_TABLE, DESTINATION_REFUSED when the server is too old, its user lacks rights, or the table is of
+ *   another mode or with other columns than the pipeline
  */
 export async function prepareTables(server: Server, options: PrepareOptions, signal: AbortSignal): Promise<void> {
   const { table, mode, columns, changes, history } = options;
   await refuseOldServer(server, signal);
+  await refuseWithoutRights(server, options, signal);
   await ensureDatabase(server, signal);
   await refuseForeign(server, options, signal);
   await ensureHistory(server, RUNS_TABLE, createRunsTable, history.runs, signal);
@@ -80,14 +83,6 @@ async function refuseOldServer(server: Server, signal: AbortSignal): Promise<voi
 export function isRecent(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   return major > MINIMUM_VERSION[0] || (major === MINIMUM_VERSION[0] && minor >= MINIMUM_VERSION[1]);
-}
-
-/** Creates the configured database where it is missing. */
-export async function ensureDatabase(server: Server, signal: AbortSignal): Promise<void> {
-  const { database } = server;
-  const sql = 'SELECT 1 FROM system.databases WHERE name = {database:String}';
-  const found = await server.query(sql, signal, { database });
-  if (found.length === 0) await server.repeatable(`CREATE DATABASE IF NOT EXISTS ${identifier(database)}`, signal);
 }
 
 /** Makes one of the tables that forget, or lets the one that is there forget as the configuration says now. */

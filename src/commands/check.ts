@@ -106,12 +106,21 @@ async function checkDestination(
     }
     const action = decide(held, newest, force);
     const room = action === 'load' && fromFile === undefined ? await app.room(target, newest) : null;
-    if (room !== null && room.error !== null) {
-      return { ...facts, room, action: 'fail', reason: reasonOf([room.error]), errors: [room.error] };
-    }
+    const refused = action === 'load' ? await refusalOf(destination, app.signal) : null;
+    const errors = [refused, room?.error].filter((error) => error != null);
+    if (errors.length > 0) return { ...facts, room, action: 'fail', reason: reasonOf(errors), errors };
     return { ...facts, room, action, reason: whyOf(action, held, newest), errors: [] };
   } finally {
     await destination.close();
+  }
+}
+
+async function refusalOf(destination: Destination, signal: AbortSignal): Promise<DomainsyncError | null> {
+  try {
+    await destination.refuse?.(signal);
+    return null;
+  } catch (error) {
+    return asDomainsyncError(error);
   }
 }
 

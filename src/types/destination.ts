@@ -104,6 +104,11 @@ export interface Destination {
    */
   held(signal: AbortSignal): Promise<Held | null>;
   /**
+   * For `check`, before a load: asks what can be asked without changing anything, such as rights.
+   * @throws DESTINATION_REFUSED with what a load would be refused with
+   */
+  refuse?(signal: AbortSignal): Promise<void>;
+  /**
    * First of every run: finishes what a killed run had decided (a verified file that was being applied), repairs the
    * record of runs from what is held, and drops what is of no use any more. Idempotent.
    * @param keepUnfinished a load whose blocks are still landing stays, though its file is the one that is held (`--force`)

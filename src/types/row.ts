@@ -33,6 +33,12 @@ export interface Column {
   readonly description: string;
 }
 
+/** Bytes, with a view of the same memory in which several of them can be read at once wherever they lie. */
+export interface Bytes {
+  readonly buffer: Buffer<ArrayBuffer>;
+  readonly view: DataView<ArrayBuffer>;
+}
+
 /**
  * Takes normalised values row by row, in the order of its columns, and gives the wire format of a block.
  * Not reentrant; one per worker thread and load. Values of a row that is not ended are dropped with `begin`.

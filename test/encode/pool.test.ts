@@ -4,7 +4,7 @@ import { DomainsyncError } from '../../src/errors.ts';
 import { selectColumns } from '../../src/rows/columns.ts';
 import type { Block, Encoding } from '../../src/types.ts';
 
-const ROWBINARY = new URL('../../connectors/clickhouse/rowbinary.ts', import.meta.url).href;
+const ROWBINARY = new URL('../support/rowbinary.ts', import.meta.url).href;
 const NEVER = new AbortController().signal;
 
 function encodingOf(writerModule: string): Encoding {

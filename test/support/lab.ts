@@ -12,7 +12,7 @@ import { openLocalFile } from '../../src/spool.ts';
 import type { Destination, RemoteFile, Source } from '../../src/types.ts';
 import { endServer } from './servers.ts';
 
-const WRITER = new URL('../../connectors/clickhouse/rowbinary.ts', import.meta.url).href;
+const WRITER = new URL('../../connectors/clickhouse/native.ts', import.meta.url).href;
 
 const SILENT: Progress = {
   start: () => ({ update: () => {}, stop: () => {} }),

@@ -12,8 +12,8 @@ import {
 } from '../../../src/types.ts';
 import type { Server } from '../client.ts';
 import { REJECTS_TABLE, RUNS_TABLE } from '../names.ts';
-import { ensureDatabase } from '../prepare.ts';
 import { listRejects, reportOf } from '../report.ts';
+import { ensureDatabase } from '../rights.ts';
 import { createRejectsTable, createRunsTable } from '../schema.ts';
 import { createStaging, letGoOnFailure, runElsewhere, takeOver } from '../staging.ts';
 import { dropSet, listSets } from '../staging-sets.ts';

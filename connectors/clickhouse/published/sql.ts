@@ -20,7 +20,7 @@ export const PARTS = {
 /** Kinds of message in a plan. `same`: sent although nothing differs, where everything is. */
 export const PLANNED = { insert: DIFFERENCE.insert, update: DIFFERENCE.update, same: 3, delete: DIFFERENCE.delete };
 
-/** The line in a `_version` (rowbinary.ts). */
+/** The line in a `_version` (version.ts). */
 const LINE = `bitAnd(_version, toUInt64(${2n ** 37n - 1n}))`;
 
 /**

@@ -133,7 +133,7 @@ test('names and literals are quoted so that nothing in them ends them', () => {
   expect(identifier('a`b\\')).toBe('`a\\`b\\\\`');
   expect(literal("it's \\ and \n")).toBe("'it\\'s \\\\ and \n'");
   expect(hashOf([])).toBe('toUInt64(0)');
-  expect(hashOf(['a', 'b`c'])).toBe('sipHash64(tuple(`a`, `b\\`c`))');
+  expect(hashOf(['a', 'b`c'])).toBe('cityHash64(tuple(`a`, `b\\`c`))');
 });
 
 test('a staging table is told by its name, and belongs to one pipeline only', () => {

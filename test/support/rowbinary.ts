@@ -1,12 +1,9 @@
 /**
- * ClickHouse's RowBinary format: a row is its columns' values one after the other, without separators or names.
+ * A row writer that is easy to check by its bytes, for the tests of the encoding threads. ClickHouse's RowBinary format: a row is its columns' values one after the other, without separators or names.
  * LowCardinality is not seen on the wire. https://clickhouse.com/docs/interfaces/formats/RowBinary
  */
-import { DomainsyncError } from '../../src/errors.ts';
+import { DAYS_SHIFT, versionOf } from '../../connectors/clickhouse/version.ts';
 import type { Column, FileDate, RowWriter } from '../../src/types.ts';
-
-/** What every row ends with, after the selected columns: `Date`, `UInt64`, `String`. */
-export const ROWBINARY_EXTRA_COLUMNS = ['_file_date', '_version', '_source'] as const;
 
 /** What the rows of one load have in common. */
 export interface RowBinaryOptions {
@@ -17,56 +14,7 @@ export interface RowBinaryOptions {
   readonly source: string;
 }
 
-/**
- * The parts of `_version`, from the top bit: 16 of days since 1970 of the file date, 10 of revision, one that is set for
- * a row and clear for a delete mark (so that a mark loses to any upsert of its revision), 37 of line.
- */
-const LINE_BITS = 37n;
-const ROW_BIT = 1n << LINE_BITS;
-const REVISION_SHIFT = 38n;
-const DAYS_SHIFT = 48n;
-export const MAX_REVISION = 1023;
-const MAX_LINE = 2 ** 37 - 1;
-/** ClickHouse's Date has 16 bits too. */
-const MAX_DAYS = 65_535;
-const DAY = 86_400_000;
 const TWO_32 = 2 ** 32;
-
-/**
- * The `_version` of a row, or of a delete mark.
- * @throws UNEXPECTED when a part does not fit its bits
- */
-export function versionOf(of: {
-  readonly fileDate: FileDate;
-  readonly revision: number;
-  readonly line: number;
-  readonly deleted: boolean;
-}): bigint {
-  const days = BigInt(daysOf(of.fileDate));
-  const revision = BigInt(fitting('revision', of.revision, MAX_REVISION));
-  const line = BigInt(fitting('line', of.line, MAX_LINE));
-  return (days << DAYS_SHIFT) | (revision << REVISION_SHIFT) | (of.deleted ? 0n : ROW_BIT) | line;
-}
-
-/** The line that a `_version` was made from. */
-export function lineOf(version: bigint): number {
-  return Number(BigInt.asUintN(Number(LINE_BITS), version));
-}
-
-/** Days since 1970 of a file date, as ClickHouse's Date has them. */
-function daysOf(fileDate: FileDate): number {
-  const time = /^\d{4}-\d{2}-\d{2}$/.test(fileDate) ? Date.parse(`${fileDate}T00:00:00Z`) : Number.NaN;
-  // The 30th of February parses, as the 1st or 2nd of March.
-  if (Number.isNaN(time) || !new Date(time).toISOString().startsWith(fileDate)) {
-    throw new DomainsyncError('UNEXPECTED', `'${fileDate}' is no date of the calendar`);
-  }
-  return fitting('days of the file date', time / DAY, MAX_DAYS);
-}
-
-function fitting(what: string, value: number, max: number): number {
-  if (Number.isInteger(value) && value >= 0 && value <= max) return value;
-  throw new DomainsyncError('UNEXPECTED', `${what}: ${value} is not a whole number from 0 to ${max}`);
-}
 
 /** Writes the rows of one load. */
 export function createRowWriter(_columns: readonly Column[], options: unknown): RowWriter {

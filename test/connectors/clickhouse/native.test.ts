@@ -1,0 +1,148 @@
+/** The Native writer against a real server: what was written is what is read. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createRowWriter, OWN_WRITTEN_COLUMNS } from '../../../connectors/clickhouse/native.ts';
+import { createLiveTable } from '../../../connectors/clickhouse/schema.ts';
+import { lineOf, versionOf } from '../../../connectors/clickhouse/version.ts';
+import { COLUMNS, selectColumns } from '../../../src/rows/columns.ts';
+import type { RowWriter } from '../../../src/types.ts';
+import { type Lab, NEVER, openLab } from '../../support/lab.ts';
+
+let lab: Lab;
+let tables = 0;
+
+beforeAll(async () => {
+  lab = await openLab();
+});
+
+afterAll(() => lab.close());
+
+const OPTIONS = { fileDate: '2024-01-31', revision: 2, source: 'dns/tld/de' };
+const FEW = selectColumns([
+  'http_status',
+  'pr_value',
+  'dns_status',
+  'created_at',
+  'technologies',
+  'dns_records',
+  'country',
+]);
+
+/** Writes a row of FEW. */
+function row(writer: RowWriter, line: number, domain: string, values: Partial<Record<string, unknown>> = {}): void {
+  const of = <T>(name: string, other: T): T => (values[name] as T | undefined) ?? other;
+  writer.begin(line);
+  writer.text(domain);
+  writer.uint16(of<number | null>('http_status', null));
+  writer.text(of('country', ''));
+  writer.textMap(of<[string, string][]>('technologies', []));
+  writer.bool(of<boolean | null>('dns_status', null));
+  writer.listMap(of<[string, string[]][]>('dns_records', []));
+  writer.float64(of<number | null>('pr_value', null));
+  writer.datetime(of<number | null>('created_at', null));
+  writer.end();
+}
+
+async function readBack(payloads: readonly Uint8Array[]): Promise<Record<string, unknown>[]> {
+  tables += 1;
+  const table = `lab.native${tables}`;
+  await lab.command(createLiveTable(table, 'replace', FEW, ''));
+  const names = [...FEW.map(({ name }) => name), ...OWN_WRITTEN_COLUMNS].join(', ');
+  for (const [n, payload] of payloads.entries()) {
+    await lab.server.insertBlock(`INSERT INTO ${table} (${names}) FORMAT Native`, payload, `${table}/${n}`, NEVER);
+  }
+  return lab.query(`SELECT *, toString(_version) AS version FROM ${table} ORDER BY domain`);
+}
+
+test('every kind of column, with and without a value', async () => {
+  const writer = createRowWriter(FEW, OPTIONS);
+  const full = {
+    http_status: 65_535,
+    country: 'ÅÄÖ',
+    technologies: [
+      ['WordPress', '6.1'],
+      ['nginx', ''],
+    ],
+    dns_status: true,
+    dns_records: [
+      ['A', ['192.0.2.1', '192.0.2.2']],
+      ['TXT', []],
+    ],
+    pr_value: -1.5e-300,
+    created_at: Date.UTC(1969, 6, 20, 20, 17, 40, 1),
+  };
+  row(writer, 1, 'empty.example');
+  row(writer, 2 ** 33 + 5, 'full.example', full);
+  const [empty, filled] = await readBack([writer.take()]);
+  expect(empty).toMatchObject({
+    domain: 'empty.example',
+    http_status: null,
+    country: '',
+    technologies: {},
+    dns_status: null,
+    dns_records: {},
+    pr_value: null,
+    created_at: null,
+    _file_date: '2024-01-31',
+    _source: 'dns/tld/de',
+  });
+  expect(filled).toMatchObject({
+    http_status: 65_535,
+    country: 'ÅÄÖ',
+    technologies: { WordPress: '6.1', nginx: '' },
+    dns_status: true,
+    dns_records: { A: ['192.0.2.1', '192.0.2.2'], TXT: [] },
+    pr_value: -1.5e-300,
+    created_at: '1969-07-20 20:17:40.001',
+  });
+  expect([empty, filled].map((found) => lineOf(BigInt(String(found?.['version']))))).toEqual([1, 2 ** 33 + 5]);
+  expect(String(empty?.['version'])).toBe(String(versionOf({ ...OPTIONS, line: 1, deleted: false })));
+});
+
+test('a row that is not ended leaves nothing, neither in its columns nor in the sums of its maps', async () => {
+  const writer = createRowWriter(FEW, OPTIONS);
+  const maps = { technologies: [['a', '1']], dns_records: [['A', ['x', 'y']]] };
+  row(writer, 1, 'a.example', maps);
+  writer.begin(2);
+  writer.text('dropped.example');
+  writer.uint16(1);
+  writer.text('x'.repeat(5000));
+  writer.textMap([['b', '2']]);
+  row(writer, 3, 'c.example', maps);
+  writer.begin(4);
+  writer.text('dropped.example');
+  const first = writer.take();
+  row(writer, 5, 'd.example', maps);
+  const found = await readBack([first, writer.take()]);
+  expect(found.map(({ domain, technologies, dns_records }) => [domain, technologies, dns_records])).toEqual(
+    ['a.example', 'c.example', 'd.example'].map((domain) => [domain, { a: '1' }, { A: ['x', 'y'] }]),
+  );
+});
+
+test('bytes that are lent are taken as they are, whatever their length', async () => {
+  const writer = createRowWriter(selectColumns(['ip_address']), OPTIONS);
+  const lengths = [0, 1, 7, 8, 127, 128, 129, 300, 20_000];
+  const bytes = Buffer.from(new ArrayBuffer(30_000)).fill('x');
+  const from = { buffer: bytes, view: new DataView(bytes.buffer) };
+  const lending = writer as RowWriter & { textBytes(from: unknown, start: number, end: number): void };
+  for (const length of lengths) {
+    lending.begin(length);
+    lending.text(`d${length}`);
+    lending.textBytes(from, bytes.length - length, bytes.length);
+    lending.end();
+  }
+  await lab.command(createLiveTable('lab.lent', 'replace', selectColumns(['ip_address']), ''));
+  await lab.server.insertBlock(
+    `INSERT INTO lab.lent (domain, ip_address, ${OWN_WRITTEN_COLUMNS.join(', ')}) FORMAT Native`,
+    writer.take(),
+    'lent',
+    NEVER,
+  );
+  const found = await lab.query<{ n: number; plain: boolean }>(
+    `SELECT length(ip_address) AS n, ip_address = repeat('x', n) AS plain FROM lab.lent ORDER BY n`,
+  );
+  expect(found.map(({ n, plain }) => [Number(n), Number(plain)])).toEqual(lengths.map((length) => [length, 1]));
+});
+
+test('nothing written is no bytes', () => {
+  expect(createRowWriter(COLUMNS, OPTIONS).take()).toHaveLength(0);
+});
