@@ -33,7 +33,7 @@ const ENGINES = ['MergeTree', 'ReplacingMergeTree', 'Memory'];
 
 /**
  * Asks by the names of the tables, which rights may be limited to, whether they are there or not.
- * A server before 24.10 cannot be asked: there the load's own statements are refused, one by one.
+ * A server that does not know CHECK GRANT cannot be asked: there the statements of a load are refused, one by one.
  * @throws DESTINATION_REFUSED with the rights that are lacking
  */
 export async function refuseWithoutRights(server: Server, options: RightsOptions, signal: AbortSignal): Promise<void> {

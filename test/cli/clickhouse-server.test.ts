@@ -25,7 +25,7 @@ const WORLD = createWorld({ rows: 300 });
 const DATES = ['2026-02-01', '2026-02-02', '2026-02-03'] as const;
 const AUTHORITY = createAuthority();
 
-/** README, "Rights": all that a load of any mode needs, on a server that wants a grant for everything. */
+/** All that a load of any mode needs, on a server that wants a grant for everything. */
 const LEAST = ['SELECT', 'INSERT', 'CREATE TABLE', 'DROP TABLE', 'ALTER MODIFY COMMENT', 'ALTER DELETE', 'OPTIMIZE'];
 const SYSTEM = ['SELECT ON system.parts', 'SELECT ON system.merge_tree_settings'];
 const ENGINES = ['MergeTree', 'ReplacingMergeTree', 'Memory'].map((engine) => `TABLE ENGINE ON ${engine}`);
@@ -193,7 +193,7 @@ test.each([
 });
 
 test('a server that cannot be asked for rights: what the user may not do is told when it is done', async () => {
-  // As 24.8 takes CHECK GRANT.
+  // As a server takes CHECK GRANT that does not know it.
   project.proxy.rewrite = (sql) => sql.replace(/^CHECK GRANT/, 'CHECK GRANTED');
   try {
     await publish(0);
