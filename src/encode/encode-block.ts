@@ -31,6 +31,7 @@ export function encodeBlock(block: Block, encoding: Encoding, writer: RowWriter)
   const lines = new BlockLines(block.bytes);
   const keys = new SourceKeys();
   const rejects = new RejectList();
+  const only = block.only === undefined ? undefined : new ChosenLines(block.only);
   let blank = 0;
   let filtered = 0;
   let rows = 0;
@@ -38,6 +39,7 @@ export function encodeBlock(block: Block, encoding: Encoding, writer: RowWriter)
   writer.take();
   while (lines.next()) {
     const offset = lines.count - 1;
+    if (only?.has(offset) === false) continue;
     if (lines.length <= MAX_LINE_BYTES && lines.isBlank()) {
       blank += 1;
       continue;
@@ -65,6 +67,22 @@ export function encodeBlock(block: Block, encoding: Encoding, writer: RowWriter)
     rejects: rejects.build(block.bytes),
     sourceColumns: keys.all(),
   };
+}
+
+/** The lines that a block wants encoded, asked for in ascending order. */
+class ChosenLines {
+  readonly #only: Uint32Array;
+  #next = 0;
+
+  constructor(only: Uint32Array) {
+    this.#only = only;
+  }
+
+  has(offset: number): boolean {
+    if (this.#only[this.#next] !== offset) return false;
+    this.#next += 1;
+    return true;
+  }
 }
 
 function tooManyRejected({ firstLine, lines }: Block): DomainsyncError {

@@ -212,3 +212,12 @@ test('a block of nothing but rejects fails the run before its memory does', () =
     }),
   );
 });
+
+test('of a block of which only some lines are wanted, the others are not even parsed', () => {
+  const lines = ['{"Domain":"a"}', 'broken', '{"Domain":"c"}', '', '{"Domain":"e"}'];
+  const block = { ...blockOf(`${lines.join('\n')}\n`, 11), only: Uint32Array.of(2, 4) };
+  const encoded = encodeBlock(block, encodingOf(), new LineWriter());
+  expect(rowsOf(encoded)).toBe('13:c 15:e');
+  expect(encoded.counts).toEqual({ lines: 5, blank: 0, rejected: 0, filtered: 0, rows: 2 });
+  expect(encoded.lineOffsetSum).toBe(6);
+});
