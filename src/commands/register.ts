@@ -26,7 +26,10 @@ export function registerPipelineCommands(program: Command, run: RunCommand): voi
     .command('sync')
     .description('run the pipelines once, all when none is named')
     .argument('[pipeline...]')
-    .option('--force', 'reload a file that is loaded already, and pass minRows')
+    .option(
+      '--force',
+      'reload a file that is loaded already, and pass minRows; maxRejected and the order of dates still hold',
+    )
     .option('--dry-run', 'only tell what would be done')
     .option('--from-file <path>', 'load a local .jsonl.zst or .jsonl file instead of asking the service')
     .option('--file-date <date>', 'its date, YYYY-MM-DD, where its name carries none')

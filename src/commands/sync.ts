@@ -34,13 +34,13 @@ export async function syncCommand(app: App, names: readonly string[], options: S
       hint: 'Name the pipeline to load it into.',
     });
   }
-  if (options.force) {
-    app.log.info(
-      '--force: a file that is loaded already is loaded again, and minRows is not tested; maxRejected is, and an older file is still not loaded',
-    );
-  }
   const reports: SyncReport[] = [];
   for (const pipeline of pipelines) reports.push(...(await syncPipeline(app, pipeline, options)));
+  if (options.force && reports.some(({ outcome }) => outcome.kind === 'loaded')) {
+    app.log.info(
+      '--force: what was loaded already was loaded again, and minRows is not tested; maxRejected was, and no older file is loaded',
+    );
+  }
   if (app.json) printJson({ pipelines: reports.map((report) => reportDocument(report, app.redact)) }, app.out);
   return exitCodeOf(reports);
 }
