@@ -95,10 +95,6 @@ class NativeWriter implements RowWriter {
     this.#column().values.textBytes(from, start, end);
   }
 
-  text(value: string): void {
-    this.#column().values.text(value);
-  }
-
   uint16(value: number | null): void {
     const { head, values } = this.#column();
     head.uint8(value === null ? 1 : 0);
@@ -144,23 +140,6 @@ class NativeWriter implements RowWriter {
 
   mapEnd(): void {}
 
-  textMap(entries: readonly (readonly [string, string])[]): void {
-    this.mapBegin(entries.length);
-    for (const [key, value] of entries) {
-      this.#map.keys.text(key);
-      this.#map.values.text(value);
-    }
-  }
-
-  listMap(entries: readonly (readonly [string, readonly string[]])[]): void {
-    this.mapBegin(entries.length);
-    for (const [key, values] of entries) {
-      this.#map.keys.text(key);
-      this.mapList(values.length);
-      for (const value of values) this.#map.values.text(value);
-    }
-  }
-
   end(): void {
     this.#version.words(this.#line >>> 0, this.#versionHigh + Math.floor(this.#line / TWO_32));
     for (const buffer of this.#buffers) buffer.keep();
@@ -169,7 +148,7 @@ class NativeWriter implements RowWriter {
     this.#rows += 1;
   }
 
-  take(): Uint8Array<ArrayBuffer> {
+  take(spare?: ArrayBuffer): Uint8Array<ArrayBuffer> {
     for (const buffer of this.#buffers) buffer.drop();
     const payload = this.#rows === 0 ? new Uint8Array(0) : this.#block();
     for (const buffer of this.#buffers) buffer.clear();
@@ -177,11 +156,8 @@ class NativeWriter implements RowWriter {
     this.#keptCounts.fill(0);
     this.#rows = 0;
     this.#open = false;
+    if (spare !== undefined) this.#spare = spare;
     return payload;
-  }
-
-  recycle(buffer: ArrayBuffer): void {
-    this.#spare = buffer;
   }
 
   #column(): WireColumn {

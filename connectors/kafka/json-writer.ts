@@ -26,16 +26,11 @@ const OPEN_LIST = 0x5b;
 const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
-/** Of UTF-8, for each UTF-16 unit. */
-const BYTES_PER_UNIT = 3;
 /** A number as JavaScript writes it has at most 24 characters. */
 const LONGEST_NUMBER = 32;
 const NULL_WORDS = wordsOf(NULL);
 const TRUE = wordsOf(Buffer.from('true'));
 const FALSE = wordsOf(Buffer.from('false'));
-/** What must not stand in a JSON string as it is. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters meant
-const ESCAPED = /["\\\u0000-\u001f]/;
 /** The longest domain (contract 3). */
 const MAX_KEY_BYTES = 253;
 const FIRST_CAPACITY = 64 * 1024;
@@ -107,13 +102,6 @@ export abstract class JsonWriter implements RowWriter {
     if (column.isKey) this.key = this.#keyBytes.subarray(0, from.buffer.copy(this.#keyBytes, 0, start, end));
   }
 
-  text(value: string): void {
-    const column = this.#label();
-    if (value === '' && !column.isKey) this.#raw(NULL_WORDS);
-    else this.#string(value);
-    if (column.isKey) this.key = this.#keyBytes.subarray(0, this.#keyBytes.write(value));
-  }
-
   uint16(value: number | null): void {
     this.#label();
     this.#number(value);
@@ -178,33 +166,6 @@ export abstract class JsonWriter implements RowWriter {
     this.#byte(CLOSE_OBJECT);
   }
 
-  textMap(entries: readonly (readonly [string, string])[]): void {
-    this.mapBegin(entries.length);
-    for (const [key, value] of entries) {
-      this.#separate();
-      this.#string(key);
-      this.#byte(COLON);
-      this.#string(value);
-    }
-    this.mapEnd();
-  }
-
-  listMap(entries: readonly (readonly [string, readonly string[]])[]): void {
-    this.mapBegin(entries.length);
-    for (const [key, values] of entries) {
-      this.#separate();
-      this.#string(key);
-      this.#byte(COLON);
-      this.#byte(OPEN_LIST);
-      for (const [index, value] of values.entries()) {
-        if (index > 0) this.#byte(COMMA);
-        this.#string(value);
-      }
-      this.#byte(CLOSE_LIST);
-    }
-    this.mapEnd();
-  }
-
   /** The comma between the entries of a map. */
   #separate(): void {
     if (this.#needsComma) this.#byte(COMMA);
@@ -225,19 +186,6 @@ export abstract class JsonWriter implements RowWriter {
     this.#reserve(LONGEST_NUMBER);
     const text = String(value);
     for (let i = 0; i < text.length; i++) this.row[this.length++] = text.charCodeAt(i);
-  }
-
-  #string(value: string): void {
-    if (ESCAPED.test(value)) {
-      const text = JSON.stringify(value.toWellFormed());
-      this.#reserve(text.length * BYTES_PER_UNIT);
-      this.length += this.row.write(text, this.length);
-      return;
-    }
-    this.#reserve(value.length * BYTES_PER_UNIT + 2);
-    this.row[this.length++] = QUOTE;
-    this.length += this.row.write(value, this.length);
-    this.row[this.length++] = QUOTE;
   }
 
   #bytes(from: Bytes, start: number, end: number, plain: boolean): void {

@@ -19,12 +19,14 @@ export interface EncodePool {
   /**
    * Encodes a block in the thread that is idle first; blocks are handed out in the order of the calls. Takes the
    * block's buffer away from the caller. The pool queues without bound: the caller limits how many blocks are under way,
-   * payloads not yet written included. Who has written a payload should free it with `payload.buffer.transfer(0)`: left to
-   * the collector, 200 MB of them lay about [measured].
+   * payloads not yet written included. Who has written a payload gives its buffer to `recycle`, or frees it with
+   * `transfer(0)`: left to the collector, 200 MB of them lay about [measured].
    * @throws what the encoder threw; INTERRUPTED, or the reason of a signal, at once when one is aborted; UNEXPECTED for
    * this and every later block once a thread has died
    */
   encode(block: Block, signal: AbortSignal): Promise<EncodedBlock>;
+  /** Takes the buffer of a payload that was written, for a later one. It is gone for the caller. */
+  recycle(buffer: ArrayBuffer): void;
   /** Ends the threads, also in the middle of a block: what is under way ends with INTERRUPTED. Idempotent. */
   close(): Promise<void>;
 }
@@ -57,6 +59,8 @@ interface Thread {
 class ThreadPool implements EncodePool {
   readonly #threads: readonly Thread[];
   readonly #queue: Task[] = [];
+  /** Goes with the next block. One is enough: buffers come back one by one, and each block takes one along. */
+  #spare: ArrayBuffer | undefined;
   readonly #signal: AbortSignal | undefined;
   /** Why nothing is encoded any more: a thread died, or the pool was closed. */
   #ended: DomainsyncError | undefined;
@@ -93,6 +97,11 @@ class ThreadPool implements EncodePool {
     return promise;
   }
 
+  recycle(buffer: ArrayBuffer): void {
+    if (this.#ended !== undefined || this.#spare !== undefined) buffer.transfer(0);
+    else this.#spare = buffer;
+  }
+
   async close(): Promise<void> {
     this.#end(interrupted(), new DomainsyncError('UNEXPECTED', 'the encoding pool is closed'));
     await Promise.all(this.#threads.map(({ worker }) => worker.terminate()));
@@ -121,13 +130,21 @@ class ThreadPool implements EncodePool {
       if (task === undefined) return;
       thread.task = task;
       try {
-        thread.worker.postMessage({ block: task.block } satisfies Job, [task.block.bytes.buffer]);
+        this.#post(thread.worker, task.block);
       } catch (error) {
         // A buffer that was moved before cannot be moved again.
         thread.task = undefined;
         task.settle(asDomainsyncError(error));
       }
     }
+  }
+
+  #post(worker: Worker, block: Block): void {
+    const { buffer } = block.bytes;
+    const spare = this.#spare;
+    this.#spare = undefined;
+    if (spare === undefined) worker.postMessage({ block } satisfies Job, [buffer]);
+    else worker.postMessage({ block, spare } satisfies Job, [buffer, spare]);
   }
 
   /** A task that is queued never reaches a thread; the answer to one that did will find it settled. */
@@ -147,6 +164,8 @@ class ThreadPool implements EncodePool {
   #end(forWaiting: DomainsyncError, forLater: DomainsyncError): void {
     if (this.#ended !== undefined) return;
     this.#ended = forLater;
+    this.#spare?.transfer(0);
+    this.#spare = undefined;
     for (const task of this.#queue.splice(0)) task.settle(forWaiting);
     for (const { task } of this.#threads) task?.settle(forWaiting);
   }

@@ -5,6 +5,8 @@ import type { Block, EncodedBlock } from '../types.ts';
 /** To a thread: one block at a time, so that an answer needs no number. */
 export interface Job {
   readonly block: Block;
+  /** Of a payload that nobody needs any more. */
+  readonly spare?: ArrayBuffer;
 }
 
 /** From a thread. */

@@ -13,14 +13,16 @@ const newWriter = () => createRowWriter(encoding.columns, encoding.writerOptions
 
 let writer = newWriter();
 
-port.on('message', ({ block }: Job) => {
+port.on('message', ({ block, spare }: Job) => {
   try {
-    const encoded = encodeBlock(block, encoding, writer);
+    const encoded = encodeBlock(block, encoding, writer, spare);
     const moved: ArrayBuffer[] = [encoded.payload.buffer];
     const raw = encoded.rejects[0]?.raw.buffer;
     if (raw instanceof ArrayBuffer) moved.push(raw);
-    // Frees the block's 32 MB now: the collector of this thread, whose own heap stays small, may let it lie for long.
+    // Frees the block's memory now, and a buffer that was of no use: the collector of this thread, whose own heap stays
+    // small, may let it lie for long.
     block.bytes.buffer.transfer(0);
+    if (spare !== undefined && spare !== encoded.payload.buffer && !spare.detached) spare.transfer(0);
     port.postMessage({ encoded } satisfies Answer, moved);
   } catch (error) {
     // Whatever state the writer was left in must not reach the next block.

@@ -37,29 +37,41 @@ export interface Column {
 export interface Bytes {
   readonly buffer: Buffer<ArrayBuffer>;
   readonly view: DataView<ArrayBuffer>;
+  readonly length: number;
 }
 
 /**
  * Takes normalised values row by row, in the order of its columns, and gives the wire format of a block.
  * Not reentrant; one per worker thread and load. Values of a row that is not ended are dropped with `begin`.
+ *
+ * Text comes as the part from `start` to `end` of bytes that are valid UTF-8 there; they are only lent until the call
+ * returns. `plain` promises that they hold no quote, backslash or control character (C0): JSON may take them as they are.
  */
 export interface RowWriter {
   /** Starts a row; every column's value follows in order. `line` is the line's number in the file. */
   begin(line: number): void;
   /** domain, text, json-text. */
-  text(value: string): void;
+  textBytes(from: Bytes, start: number, end: number, plain: boolean): void;
   uint16(value: number | null): void;
   float64(value: number | null): void;
   bool(value: boolean | null): void;
   /** Milliseconds since 1970, UTC. */
   datetime(value: number | null): void;
-  /** text-map, unparsed: entries in the order in which they are stored. */
-  textMap(entries: readonly (readonly [string, string])[]): void;
-  /** list-map. */
-  listMap(entries: readonly (readonly [string, readonly string[]])[]): void;
+  /** Starts a text-map, list-map or unparsed. So many entries follow, in the order in which they are stored, then `mapEnd`. */
+  mapBegin(entries: number): void;
+  /** Starts an entry. One `mapText` follows in a text-map and in unparsed, one `mapList` in a list-map. */
+  mapKey(from: Bytes, start: number, end: number, plain: boolean): void;
+  /** So many `mapText` follow. */
+  mapList(values: number): void;
+  /** The value of an entry, or one of its list. */
+  mapText(from: Bytes, start: number, end: number, plain: boolean): void;
+  mapEnd(): void;
   end(): void;
-  /** The rows written since the last call, in a buffer of their own. */
-  take(): Uint8Array<ArrayBuffer>;
+  /**
+   * The rows written since the last call, in a buffer of their own.
+   * @param spare a buffer of an earlier call that nobody needs any more: what comes next may go there
+   */
+  take(spare?: ArrayBuffer): Uint8Array<ArrayBuffer>;
 }
 
 /** Makes a row writer inside a worker thread. */

@@ -2,33 +2,9 @@ import { expect, test } from 'vitest';
 import { encodeBlock } from '../../src/encode/encode-block.ts';
 import { MAX_BLOCK_REJECTS, MAX_LINE_BYTES, MAX_RAW_BYTES } from '../../src/encode/limits.ts';
 import { COLUMNS, selectColumns } from '../../src/rows/columns.ts';
-import type { Block, EncodedBlock, Encoding, RowWriter, Where } from '../../src/types.ts';
-
-/** Writes `line:first text` of each row: the line and the domain. */
-class LineWriter implements RowWriter {
-  #rows: string[] = [];
-  #row: string[] = [];
-  begin(line: number): void {
-    this.#row = [String(line)];
-  }
-  text(value: string): void {
-    this.#row.push(value);
-  }
-  uint16(): void {}
-  float64(): void {}
-  bool(): void {}
-  datetime(): void {}
-  textMap(): void {}
-  listMap(): void {}
-  end(): void {
-    this.#rows.push(`${this.#row[0]}:${this.#row[1]}`);
-  }
-  take(): Uint8Array<ArrayBuffer> {
-    const payload = new TextEncoder().encode(this.#rows.join(' '));
-    this.#rows = [];
-    return payload;
-  }
-}
+import type { Block, EncodedBlock, Encoding, Where } from '../../src/types.ts';
+import { writeText } from '../scan/strings.ts';
+import { LineWriter } from './line-writer.ts';
 
 function blockOf(source: string | Uint8Array<ArrayBuffer>, firstLine: number, number = 0): Block {
   const bytes = typeof source === 'string' ? new TextEncoder().encode(source) : source;
@@ -181,7 +157,7 @@ test('line numbers go beyond 32 bits', () => {
 test('what the writer held before is given up', () => {
   const writer = new LineWriter();
   writer.begin(1);
-  writer.text('left over');
+  writeText(writer, 'left over');
   writer.end();
   const encoded = encodeBlock(blockOf('{"Domain":"a"}', 1), encodingOf(), writer);
   expect(rowsOf(encoded)).toBe('1:a');

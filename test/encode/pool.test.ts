@@ -2,15 +2,15 @@ import { expect, test } from 'vitest';
 import { createEncodePool, type EncodePool } from '../../src/encode/pool.ts';
 import { DomainsyncError } from '../../src/errors.ts';
 import { selectColumns } from '../../src/rows/columns.ts';
-import type { Block, Encoding } from '../../src/types.ts';
+import type { Block, EncodedBlock, Encoding } from '../../src/types.ts';
 
-const ROWBINARY = new URL('../support/rowbinary.ts', import.meta.url).href;
+const LINES = new URL('./line-writer.ts', import.meta.url).href;
 const NEVER = new AbortController().signal;
 
 function encodingOf(writerModule: string): Encoding {
   return {
     writerModule,
-    writerOptions: { fileDate: '1970-01-02', revision: 0, source: 's' },
+    writerOptions: null,
     columns: selectColumns([]),
     where: [],
   };
@@ -18,7 +18,7 @@ function encodingOf(writerModule: string): Encoding {
 
 /** A writer whose `begin` does what is given, with the line as `line`; it writes nothing else. */
 function writerDoing(code: string): Encoding {
-  const rest = 'text(){},end(){},take(){return new Uint8Array(0)}';
+  const rest = 'textBytes(){},end(){},take(){return new Uint8Array(0)}';
   const module = `export function createRowWriter(columns, options) { return { begin(line) { ${code} }, ${rest} } }`;
   return encodingOf(`data:text/javascript,${encodeURIComponent(module)}`);
 }
@@ -36,30 +36,52 @@ async function withPool<T>(encoding: Encoding, threads: number, use: (pool: Enco
   }
 }
 
-/** RowBinary of domain, _file_date, _version and _source of block(number). */
-function rowOf(number: number): Buffer {
-  const domain = Buffer.from(`d${number}`);
-  const version = Buffer.alloc(8);
-  version.writeBigUInt64LE((1n << 48n) | (1n << 37n) | BigInt(number + 1));
-  return Buffer.concat([Buffer.from([domain.length]), domain, Buffer.from([1, 0]), version, Buffer.from([1, 0x73])]);
+function payloadOf(number: number): string {
+  return `${number + 1}:d${number}`;
+}
+
+function textOf({ payload }: EncodedBlock): string {
+  return Buffer.from(payload).toString();
 }
 
 test('many blocks through two real threads: each comes back as itself, its buffer moved in and out', async () => {
-  await withPool(encodingOf(ROWBINARY), 2, async (pool) => {
+  await withPool(encodingOf(LINES), 2, async (pool) => {
     const blocks = Array.from({ length: 40 }, (_, number) => block(number));
     const encoded = await Promise.all(blocks.map((one) => pool.encode(one, NEVER)));
     for (const [number, one] of encoded.entries()) {
       expect(one.number).toBe(number);
       expect(one.counts).toEqual({ lines: 1, blank: 0, rejected: 0, filtered: 0, rows: 1 });
-      expect(Buffer.from(one.payload).equals(rowOf(number))).toBe(true);
+      expect(textOf(one)).toBe(payloadOf(number));
       expect(one.sourceColumns).toEqual(['Domain']);
     }
     expect(blocks.every(({ bytes }) => bytes.buffer.detached)).toBe(true);
   });
 });
 
+test('a buffer that was handed back is used again, and right payloads lie in it', async () => {
+  await withPool(encodingOf(LINES), 1, async (pool) => {
+    const long = `{"Domain":"${'x'.repeat(200)}"}\n`.repeat(1000);
+    const first = await pool.encode({ ...block(0, long), number: 0 }, NEVER);
+    const expected = textOf(first);
+    for (let number = 1; number < 4; number++) {
+      const encoded = await pool.encode(block(number), NEVER);
+      expect(textOf(encoded)).toBe(payloadOf(number));
+      encoded.payload.buffer.transfer(0);
+    }
+    pool.recycle(first.payload.buffer);
+    const again = await pool.encode({ ...block(0, long), number: 4 }, NEVER);
+    expect(first.payload.buffer.detached).toBe(true);
+    expect(textOf(again)).toBe(expected);
+    // One waits for the next block; what comes besides is freed.
+    const extra = new ArrayBuffer(8);
+    pool.recycle(again.payload.buffer);
+    pool.recycle(extra);
+    expect([again.payload.buffer.detached, extra.detached]).toEqual([false, true]);
+  });
+});
+
 test('rejects come back with their bytes', async () => {
-  await withPool(encodingOf(ROWBINARY), 1, async (pool) => {
+  await withPool(encodingOf(LINES), 1, async (pool) => {
     const { rejects, counts } = await pool.encode(block(4, 'x\n{"Domain":"a"}\nyy\n'), NEVER);
     expect(counts.rows).toBe(1);
     expect(rejects.map(({ line, raw }) => [line, Buffer.from(raw).toString()])).toEqual([
@@ -70,7 +92,7 @@ test('rejects come back with their bytes', async () => {
 });
 
 test('blocks are handed out in the order of the calls', async () => {
-  await withPool(encodingOf(ROWBINARY), 1, async (pool) => {
+  await withPool(encodingOf(LINES), 1, async (pool) => {
     const order: number[] = [];
     await Promise.all(
       Array.from({ length: 12 }, (_, number) =>
@@ -93,7 +115,7 @@ test('an error of the encoder fails its block alone', async () => {
 });
 
 test('an error with a code keeps it, and its hint', async () => {
-  const encoding = { ...encodingOf(ROWBINARY), where: [{ column: 'unparsed', values: ['x'] }] };
+  const encoding = { ...encodingOf(LINES), where: [{ column: 'unparsed', values: ['x'] }] };
   await withPool(encoding, 1, async (pool) => {
     await expect(pool.encode(block(0), NEVER)).rejects.toMatchObject({
       name: 'DomainsyncError',
@@ -148,7 +170,7 @@ test('an abort is felt at once, by what is at work and by what is queued, and no
 });
 
 test('a thread goes on after a block of its was aborted', async () => {
-  await withPool(encodingOf(ROWBINARY), 1, async (pool) => {
+  await withPool(encodingOf(LINES), 1, async (pool) => {
     const abort = new AbortController();
     const dropped = pool.encode(block(0), abort.signal);
     abort.abort();
@@ -159,7 +181,7 @@ test('a thread goes on after a block of its was aborted', async () => {
 
 test('the signal of the pool ends everything, and a signal that is aborted already lets nothing in', async () => {
   const abort = new AbortController();
-  const pool = createEncodePool({ threads: 1, encoding: encodingOf(ROWBINARY), signal: abort.signal });
+  const pool = createEncodePool({ threads: 1, encoding: encodingOf(LINES), signal: abort.signal });
   try {
     const late = block(1);
     await expect(pool.encode(late, AbortSignal.abort())).rejects.toMatchObject({ code: 'INTERRUPTED' });
@@ -189,7 +211,7 @@ test('closing ends what is under way, twice is once, and nothing is taken afterw
 });
 
 test('a block whose buffer was moved before is refused, the next is not', async () => {
-  await withPool(encodingOf(ROWBINARY), 1, async (pool) => {
+  await withPool(encodingOf(LINES), 1, async (pool) => {
     const moved = block(0);
     moved.bytes.buffer.transfer();
     await expect(pool.encode(moved, NEVER)).rejects.toMatchObject({ code: 'UNEXPECTED' });

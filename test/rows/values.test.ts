@@ -1,10 +1,5 @@
 import { expect, test } from 'vitest';
-import { toBool, toDateTime, toFloat64, toJsonText, toText, toUint16 } from '../../src/rows/values.ts';
-
-/** Values as they stand in a line, so that spellings of numbers can be told apart. */
-function parsed(json: string | undefined): unknown {
-  return json === undefined ? undefined : JSON.parse(json);
-}
+import { fitted } from './fitted.ts';
 
 test.each([
   ['"DE"', 'DE'],
@@ -22,7 +17,7 @@ test.each([
   ['["DE"]', undefined],
   ['{}', undefined],
 ])('text of %s', (json, expected) => {
-  expect(toText(parsed(json))).toBe(expected);
+  expect(fitted('country', json)).toBe(expected);
 });
 
 test.each([
@@ -35,7 +30,7 @@ test.each([
   ['[1, 2]', '[1,2]'],
   ['{"raw_response": "a\\nb", "x": null}', '{"raw_response":"a\\nb","x":null}'],
 ])('JSON text of %s', (json, expected) => {
-  expect(toJsonText(parsed(json))).toBe(expected);
+  expect(fitted('registration_record', json)).toBe(expected);
 });
 
 test.each([
@@ -69,7 +64,7 @@ test.each([
   ['[200]', undefined],
   ['{}', undefined],
 ])('uint16 of %s', (json, expected) => {
-  expect(toUint16(parsed(json))).toBe(expected);
+  expect(fitted('http_status', json)).toBe(expected);
 });
 
 test.each([
@@ -120,7 +115,7 @@ test.each([
   ['[1]', undefined],
   ['{}', undefined],
 ])('float64 of %s', (json, expected) => {
-  expect(toFloat64(parsed(json))).toBe(expected);
+  expect(fitted('pr_value', json)).toBe(expected);
 });
 
 test.each([
@@ -144,7 +139,7 @@ test.each([
   ['[true]', undefined],
   ['{}', undefined],
 ])('bool of %s', (json, expected) => {
-  expect(toBool(parsed(json))).toBe(expected);
+  expect(fitted('dns_status', json)).toBe(expected);
 });
 
 test.each([
@@ -158,5 +153,5 @@ test.each([
   ['true', undefined],
   ['["2024-01-31"]', undefined],
 ])('datetime of %s', (json, expected) => {
-  expect(toDateTime(parsed(json))).toBe(expected);
+  expect(fitted('created_at', json)).toBe(expected);
 });

@@ -5,6 +5,7 @@ import { createLiveTable } from '../../../connectors/clickhouse/schema.ts';
 import { lineOf, versionOf } from '../../../connectors/clickhouse/version.ts';
 import { COLUMNS, selectColumns } from '../../../src/rows/columns.ts';
 import type { RowWriter } from '../../../src/types.ts';
+import { writeListMap, writeText, writeTextMap } from '../../scan/strings.ts';
 import { type Lab, NEVER, openLab } from '../../support/lab.ts';
 
 let lab: Lab;
@@ -31,12 +32,12 @@ const FEW = selectColumns([
 function row(writer: RowWriter, line: number, domain: string, values: Partial<Record<string, unknown>> = {}): void {
   const of = <T>(name: string, other: T): T => (values[name] as T | undefined) ?? other;
   writer.begin(line);
-  writer.text(domain);
+  writeText(writer, domain);
   writer.uint16(of<number | null>('http_status', null));
-  writer.text(of('country', ''));
-  writer.textMap(of<[string, string][]>('technologies', []));
+  writeText(writer, of('country', ''));
+  writeTextMap(writer, of<[string, string][]>('technologies', []));
   writer.bool(of<boolean | null>('dns_status', null));
-  writer.listMap(of<[string, string[]][]>('dns_records', []));
+  writeListMap(writer, of<[string, string[]][]>('dns_records', []));
   writer.float64(of<number | null>('pr_value', null));
   writer.datetime(of<number | null>('created_at', null));
   writer.end();
@@ -103,13 +104,13 @@ test('a row that is not ended leaves nothing, neither in its columns nor in the 
   const maps = { technologies: [['a', '1']], dns_records: [['A', ['x', 'y']]] };
   row(writer, 1, 'a.example', maps);
   writer.begin(2);
-  writer.text('dropped.example');
+  writeText(writer, 'dropped.example');
   writer.uint16(1);
-  writer.text('x'.repeat(5000));
-  writer.textMap([['b', '2']]);
+  writeText(writer, 'x'.repeat(5000));
+  writeTextMap(writer, [['b', '2']]);
   row(writer, 3, 'c.example', maps);
   writer.begin(4);
-  writer.text('dropped.example');
+  writeText(writer, 'dropped.example');
   const first = writer.take();
   row(writer, 5, 'd.example', maps);
   const found = await readBack([first, writer.take()]);
@@ -122,13 +123,12 @@ test('bytes that are lent are taken as they are, whatever their length', async (
   const writer = createRowWriter(selectColumns(['ip_address']), OPTIONS);
   const lengths = [0, 1, 7, 8, 127, 128, 129, 300, 20_000];
   const bytes = Buffer.from(new ArrayBuffer(30_000)).fill('x');
-  const from = { buffer: bytes, view: new DataView(bytes.buffer) };
-  const lending = writer as RowWriter & { textBytes(from: unknown, start: number, end: number): void };
+  const from = { buffer: bytes, view: new DataView(bytes.buffer), length: bytes.length };
   for (const length of lengths) {
-    lending.begin(length);
-    lending.text(`d${length}`);
-    lending.textBytes(from, bytes.length - length, bytes.length);
-    lending.end();
+    writer.begin(length);
+    writeText(writer, `d${length}`);
+    writer.textBytes(from, bytes.length - length, bytes.length, true);
+    writer.end();
   }
   await lab.command(createLiveTable('lab.lent', 'replace', selectColumns(['ip_address']), ''));
   await lab.server.insertBlock(

@@ -1,6 +1,8 @@
 /** From a line's object to a row: every selected column in order, then what did not fit (contract 3). */
-import type { Column, RowWriter } from '../types.ts';
-import { COLUMNS } from './columns.ts';
+
+import { COLUMNS } from '../../../src/rows/columns.ts';
+import type { Column, RowWriter } from '../../../src/types.ts';
+import { writeListMap, writeText, writeTextMap } from '../../scan/strings.ts';
 import { jsonText, type SourceRecord } from './json.ts';
 import { type ListEntries, sortEntries, toDnsRecords, toSocialNetworks, toTechnologies } from './maps.ts';
 import { toBool, toDateTime, toFloat64, toJsonText, toText, toUint16 } from './values.ts';
@@ -60,8 +62,8 @@ export function writeRow(
   for (const column of columns) {
     const { from } = column;
     // `unparsed`, the one without a source column, is the last: by then the misfits are known.
-    if (from === null) writer.textMap(unparsedEntries(record, unlisted, misfits ?? NO_KEYS));
-    else if (column.kind === 'domain') writer.text(domain);
+    if (from === null) writeTextMap(writer, unparsedEntries(record, unlisted, misfits ?? NO_KEYS));
+    else if (column.kind === 'domain') writeText(writer, domain);
     else if (!writeValue(column, record[from], writer)) {
       misfits ??= [];
       misfits.push(from);
@@ -95,20 +97,20 @@ function writeValue(column: Column, source: unknown, writer: RowWriter): boolean
     }
     case 'text-map': {
       const value = toTechnologies(source);
-      writer.textMap(value ?? []);
+      writeTextMap(writer, value ?? []);
       return value !== undefined;
     }
     case 'list-map': {
       const value = toListMap(column, source);
-      writer.listMap(value ?? []);
+      writeListMap(writer, value ?? []);
       return value !== undefined;
     }
     case 'json-text':
-      writer.text(toJsonText(source));
+      writeText(writer, toJsonText(source));
       return true;
     default: {
       const value = toText(source);
-      writer.text(value ?? '');
+      writeText(writer, value ?? '');
       return value !== undefined;
     }
   }

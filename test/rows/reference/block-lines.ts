@@ -1,0 +1,75 @@
+/** A block's bytes, line by line (contract 3, "Lines"). */
+import { isAscii, isUtf8 } from 'node:buffer';
+
+const LF = 0x0a;
+const CR = 0x0d;
+const SPACE = 0x20;
+const TAB = 0x09;
+const OPENING_BRACE = 0x7b;
+
+/**
+ * Walks the lines of a block: `next` moves to a line, the other members speak of it. A line ends at LF; one CR before it
+ * belongs to the line end, and the last line may lack both.
+ */
+export class BlockLines {
+  readonly #bytes: Buffer;
+  /** One look at the whole block spares one at each line. */
+  readonly #allAscii: boolean;
+  readonly #allUtf8: boolean;
+  #start = 0;
+  #end = 0;
+  #following = 0;
+  #count = 0;
+
+  constructor(bytes: Uint8Array<ArrayBuffer>) {
+    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#allAscii = isAscii(bytes);
+    this.#allUtf8 = this.#allAscii || isUtf8(bytes);
+  }
+
+  /** Moves to the next line; false when there is none. */
+  next(): boolean {
+    if (this.#following >= this.#bytes.length) return false;
+    const lineFeed = this.#bytes.indexOf(LF, this.#following);
+    this.#start = this.#following;
+    this.#end = lineFeed === -1 ? this.#bytes.length : lineFeed;
+    this.#following = this.#end + 1;
+    if (this.#end > this.#start && this.#bytes[this.#end - 1] === CR) this.#end -= 1;
+    this.#count += 1;
+    return true;
+  }
+
+  /** How many lines have been walked: the number of the current one in the block, from 1. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Where the line stands in the block. */
+  get start(): number {
+    return this.#start;
+  }
+
+  /** Bytes without the line end. */
+  get length(): number {
+    return this.#end - this.#start;
+  }
+
+  /** Whether it has nothing but spaces, tabs and CR. */
+  isBlank(): boolean {
+    if (this.#bytes[this.#start] === OPENING_BRACE) return false;
+    for (let i = this.#start; i < this.#end; i++) {
+      const byte = this.#bytes[i];
+      if (byte !== SPACE && byte !== TAB && byte !== CR) return false;
+    }
+    return true;
+  }
+
+  isUtf8(): boolean {
+    return this.#allUtf8 || isUtf8(this.#bytes.subarray(this.#start, this.#end));
+  }
+
+  /** The line as text; only for one that is UTF-8. */
+  text(): string {
+    return this.#bytes.toString(this.#allAscii ? 'latin1' : 'utf8', this.#start, this.#end);
+  }
+}

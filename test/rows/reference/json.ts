@@ -1,0 +1,94 @@
+/** JSON in and out, exactly (contract 3): what JSON.parse and JSON.stringify leave open is closed here. */
+
+/** A line's object. Of its own keys only: it inherits from Object.prototype, so look up known names alone. */
+export type SourceRecord = Readonly<Record<string, unknown>>;
+
+/**
+ * Takes a pair of surrogate escapes, or one alone, or any other escape. The last alternative is what keeps an escaped
+ * backslash followed by `ud800` from being read as a surrogate.
+ */
+const ESCAPE = /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\\[\s\S]/g;
+
+const LONE_SURROGATE_LENGTH = '\\ud800'.length;
+
+/**
+ * Parses RFC 8259 text that came from valid UTF-8. An unpaired surrogate can then only stand as an escape; it is
+ * replaced in the text and not in the parsed value, because two keys may become one by it: the parser lets the later
+ * of them count, whereas a parsed object no longer tells which was later.
+ * @throws SyntaxError
+ */
+export function parseJson(text: string): unknown {
+  return JSON.parse(text.includes('\\ud') || text.includes('\\uD') ? text.replace(ESCAPE, mendSurrogate) : text);
+}
+
+function mendSurrogate(sequence: string): string {
+  return sequence.length === LONE_SURROGATE_LENGTH ? '\\ufffd' : sequence;
+}
+
+/** Whether a parsed value is a JSON object. */
+export function isObject(value: unknown): value is SourceRecord {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * JSON text of a parsed value, without white space: it parses to the same value. -0 becomes `0`, as everywhere
+ * (contract 3: "-0 is stored as 0").
+ */
+export function jsonText(value: unknown): string {
+  let text: string;
+  try {
+    text = JSON.stringify(value);
+  } catch (error) {
+    // JSON.parse has no limit of depth, JSON.stringify has that of the stack.
+    if (error instanceof RangeError) return writeJson(value);
+    throw error;
+  }
+  // A number beyond the doubles parses to Infinity, which JSON.stringify turns into null.
+  return text.includes('null') ? writeJson(value) : text;
+}
+
+/** An array or object that is being written. */
+interface Open {
+  readonly of: Readonly<Record<string | number, unknown>> | readonly unknown[];
+  /** Undefined for an array. */
+  readonly keys: readonly string[] | undefined;
+  readonly size: number;
+  next: number;
+}
+
+/** As JSON.stringify, but without recursion and with a text for Infinity. */
+function writeJson(root: unknown): string {
+  let out = '';
+  const open: Open[] = [];
+  let value = root;
+  for (;;) {
+    if (Array.isArray(value)) {
+      out += '[';
+      open.push({ of: value, keys: undefined, size: value.length, next: 0 });
+    } else if (isObject(value)) {
+      const keys = Object.keys(value);
+      out += '{';
+      open.push({ of: value, keys, size: keys.length, next: 0 });
+    } else {
+      out += scalarText(value);
+    }
+    let top = open.at(-1);
+    while (top !== undefined && top.next === top.size) {
+      out += top.keys === undefined ? ']' : '}';
+      open.pop();
+      top = open.at(-1);
+    }
+    if (top === undefined) return out;
+    if (top.next > 0) out += ',';
+    const key = top.keys?.[top.next];
+    if (key !== undefined) out += `${JSON.stringify(key)}:`;
+    value = (top.of as Readonly<Record<string | number, unknown>>)[key ?? top.next];
+    top.next += 1;
+  }
+}
+
+function scalarText(value: unknown): string {
+  if (value === Number.POSITIVE_INFINITY) return '1e999';
+  if (value === Number.NEGATIVE_INFINITY) return '-1e999';
+  return JSON.stringify(value);
+}

@@ -1,0 +1,75 @@
+/** Which rows are wanted (contract 2, `where`): compared as text, ignoring case, after normalisation. */
+import { DomainsyncError } from '../../../src/errors.ts';
+import { COLUMNS } from '../../../src/rows/columns.ts';
+import { toDomain } from '../../../src/rows/domain.ts';
+import type { Column, Where } from '../../../src/types.ts';
+import type { SourceRecord } from './json.ts';
+import { toTechnologies } from './maps.ts';
+import { toListMap } from './normalise.ts';
+import { toBool, toDateTime, toFloat64, toJsonText, toText, toUint16 } from './values.ts';
+
+interface Condition {
+  readonly column: Column;
+  readonly from: string;
+  /** Lower case. */
+  readonly wanted: ReadonlySet<string>;
+}
+
+/** A `where` made ready for many rows. The columns need not be among the selected ones. */
+export type WhereTest = (record: SourceRecord) => boolean;
+
+/**
+ * Every column named must have one of its values; of a map, one of its keys. A number is compared as JavaScript's
+ * String(n), a boolean as `true` or `false`, a time as `2024-01-31T10:20:30.123Z`; null equals the empty text alone,
+ * and a value that does not fit its column is the column's default.
+ * @throws CONFIG_INVALID for a column that does not exist, or `unparsed`
+ */
+export function compileWhere(where: Where): WhereTest {
+  const conditions = where.map(({ column, values }) => condition(column, values));
+  return (record) => {
+    for (const one of conditions) if (!holds(one, record[one.from])) return false;
+    return true;
+  };
+}
+
+function condition(name: string, values: readonly string[]): Condition {
+  const column = COLUMNS.find((one) => one.name === name);
+  if (column === undefined || column.from === null) {
+    throw new DomainsyncError('CONFIG_INVALID', `where: '${name}' is no column that rows can be chosen by`);
+  }
+  return { column, from: column.from, wanted: new Set(values.map((value) => value.toLowerCase())) };
+}
+
+function holds({ column, wanted }: Condition, source: unknown): boolean {
+  switch (column.kind) {
+    case 'text-map':
+      return (toTechnologies(source) ?? []).some(([key]) => wanted.has(key.toLowerCase()));
+    case 'list-map':
+      return (toListMap(column, source) ?? []).some(([key]) => wanted.has(key.toLowerCase()));
+    default:
+      return wanted.has(scalarText(column, source).toLowerCase());
+  }
+}
+
+function scalarText(column: Column, source: unknown): string {
+  switch (column.kind) {
+    case 'domain': {
+      const domain = toDomain(source);
+      return typeof domain === 'string' ? domain : '';
+    }
+    case 'uint16':
+      return String(toUint16(source) ?? '');
+    case 'float64':
+      return String(toFloat64(source) ?? '');
+    case 'bool':
+      return String(toBool(source) ?? '');
+    case 'datetime': {
+      const time = toDateTime(source) ?? null;
+      return time === null ? '' : new Date(time).toISOString();
+    }
+    case 'json-text':
+      return toJsonText(source);
+    default:
+      return toText(source) ?? '';
+  }
+}
