@@ -1,7 +1,7 @@
 /** The row writer of the first pass: of each row only its key, the hash of its message, and its line (PublishedLoad). */
-import type { Column, RowWriter } from '../../src/types.ts';
+import type { Column, RowWriter, Where } from '../../src/types.ts';
 import { type Compression, compress } from './compression.ts';
-import { JsonWriter } from './json-writer.ts';
+import { JsonRows } from './json-rows.ts';
 import { messageBytes } from './record-batch.ts';
 import { hashCounted } from './value-hash.ts';
 
@@ -21,37 +21,36 @@ const SLACK = 1024;
 /** How much of a refused message is kept, in bytes (contract 3, `raw`). */
 const RAW_BYTES = 64 * 1024;
 
-export function createRowWriter(columns: readonly Column[], options: unknown): RowWriter {
-  return new KeyWriter(columns, options as KeyWriterOptions);
+export function createRowWriter(columns: readonly Column[], options: unknown, where: Where): RowWriter {
+  return new KeyWriter(columns, options as KeyWriterOptions, where);
 }
 
-class KeyWriter extends JsonWriter {
+class KeyWriter extends JsonRows {
   readonly #options: KeyWriterOptions;
   #out = Buffer.from(new ArrayBuffer(FIRST_CAPACITY));
   #outLength = 0;
 
-  constructor(columns: readonly Column[], options: KeyWriterOptions) {
-    super(columns);
+  constructor(columns: readonly Column[], options: KeyWriterOptions, where: Where) {
+    super(columns, where);
     this.#options = options;
   }
 
-  protected rowEnded(): void {
-    const refused = this.#refusal();
-    const raw = refused === '' ? 0 : Math.min(this.length, RAW_BYTES);
+  protected rowEnded(key: Buffer, value: Buffer, counted: number, line: number): void {
+    const refused = this.#refusal(key, value);
+    const raw = refused === '' ? 0 : Math.min(value.length, RAW_BYTES);
     this.#reserve(ROW_BYTES + refused.length + raw);
-    const { key } = this;
     this.#count(key.length);
     this.#outLength += key.copy(this.#out, this.#outLength);
-    this.#outLength += hashCounted(this.row.subarray(0, this.counted)).copy(this.#out, this.#outLength);
-    this.#outLength = this.#out.writeUInt32LE(this.line >>> 0, this.#outLength);
-    this.#outLength = this.#out.writeUInt32LE(Math.floor(this.line / 2 ** 32), this.#outLength);
+    this.#outLength += hashCounted(value.subarray(0, counted)).copy(this.#out, this.#outLength);
+    this.#outLength = this.#out.writeUInt32LE(line >>> 0, this.#outLength);
+    this.#outLength = this.#out.writeUInt32LE(Math.floor(line / 2 ** 32), this.#outLength);
     this.#count(refused.length);
     this.#outLength += this.#out.write(refused, this.#outLength, 'latin1');
     this.#count(raw);
-    this.#outLength += this.row.copy(this.#out, this.#outLength, 0, raw);
+    this.#outLength += value.copy(this.#out, this.#outLength, 0, raw);
   }
 
-  take(): Uint8Array<ArrayBuffer> {
+  protected taken(): Uint8Array<ArrayBuffer> {
     const taken = new Uint8Array(this.#out.buffer, 0, this.#outLength);
     this.#out = Buffer.from(new ArrayBuffer(FIRST_CAPACITY));
     this.#outLength = 0;
@@ -59,11 +58,11 @@ class KeyWriter extends JsonWriter {
   }
 
   /** Why no message can be made of the row; empty: one can. What is large is compressed to see, as it would be sent. */
-  #refusal(): string {
+  #refusal(key: Buffer, value: Buffer): string {
     const { maxMessageBytes, compression, headerBytes } = this.#options;
-    const plain = messageBytes(this.key.length, this.length, headerBytes);
+    const plain = messageBytes(key.length, value.length, headerBytes);
     if (plain <= maxMessageBytes) return '';
-    const saved = this.length - compress(compression, this.row.subarray(0, this.length)).bytes.length;
+    const saved = value.length - compress(compression, value).bytes.length;
     if (saved > 0 && plain - saved + SLACK <= maxMessageBytes) return '';
     return `the message has ${plain} bytes (${plain - saved} compressed), the topic takes ${maxMessageBytes} (max.message.bytes)`;
   }

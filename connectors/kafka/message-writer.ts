@@ -1,25 +1,25 @@
 /** The row writer of the second pass: rows as messages, in record batches that are ready but for their producer. */
-import type { Column, RowWriter } from '../../src/types.ts';
-import { JsonWriter } from './json-writer.ts';
+import type { Column, RowWriter, Where } from '../../src/types.ts';
+import { JsonRows } from './json-rows.ts';
 import { type BatchOptions, RecordBatches } from './record-batch.ts';
 
-export function createRowWriter(columns: readonly Column[], options: unknown): RowWriter {
-  return new MessageWriter(columns, options as BatchOptions);
+export function createRowWriter(columns: readonly Column[], options: unknown, where: Where): RowWriter {
+  return new MessageWriter(columns, options as BatchOptions, where);
 }
 
-class MessageWriter extends JsonWriter {
+class MessageWriter extends JsonRows {
   readonly #batches: RecordBatches;
 
-  constructor(columns: readonly Column[], options: BatchOptions) {
-    super(columns);
+  constructor(columns: readonly Column[], options: BatchOptions, where: Where) {
+    super(columns, where);
     this.#batches = new RecordBatches(options);
   }
 
-  protected rowEnded(): void {
-    this.#batches.add(this.key, this.row.subarray(0, this.length));
+  protected rowEnded(key: Buffer, value: Buffer): void {
+    this.#batches.add(key, value);
   }
 
-  take(): Uint8Array<ArrayBuffer> {
+  protected taken(): Uint8Array<ArrayBuffer> {
     return this.#batches.take();
   }
 }

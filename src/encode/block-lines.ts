@@ -12,8 +12,9 @@ const OPENING_BRACE = 0x7b;
  * belongs to the line end, and the last line may lack both.
  */
 export class BlockLines {
-  readonly #bytes: Buffer<ArrayBuffer>;
+  readonly #bytes: Buffer;
   /** One look at the whole block spares one at each line. */
+  readonly #allAscii: boolean;
   readonly #allUtf8: boolean;
   #start = 0;
   #end = 0;
@@ -21,40 +22,37 @@ export class BlockLines {
   #count = 0;
 
   constructor(bytes: Uint8Array<ArrayBuffer>) {
-    const block = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    // The scanner wants an LF behind every line. Only the last line of a file may lack one, so this copy is made once.
-    this.#bytes = block.length === 0 || block.at(-1) === LF ? block : withLineEnd(block);
-    this.#allUtf8 = isAscii(bytes) || isUtf8(bytes);
-  }
-
-  /** What `start` and `end` refer to: the block, with an LF at its end. */
-  get bytes(): Buffer<ArrayBuffer> {
-    return this.#bytes;
+    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#allAscii = isAscii(bytes);
+    this.#allUtf8 = this.#allAscii || isUtf8(bytes);
   }
 
   /** Moves to the next line; false when there is none. */
   next(): boolean {
-    if (!this.begin()) return false;
-    this.findEnd();
-    return true;
-  }
-
-  /** Moves to the next line, whose end is not known yet: `endAt` or `findEnd` follows. False when there is none. */
-  begin(): boolean {
     if (this.#following >= this.#bytes.length) return false;
+    const lineFeed = this.#bytes.indexOf(LF, this.#following);
     this.#start = this.#following;
+    this.#end = lineFeed === -1 ? this.#bytes.length : lineFeed;
+    this.#following = this.#end + 1;
+    if (this.#end > this.#start && this.#bytes[this.#end - 1] === CR) this.#end -= 1;
     this.#count += 1;
     return true;
   }
 
-  /** The line ends with the LF that stands at `lineFeed`. */
-  endAt(lineFeed: number): void {
-    this.#following = lineFeed + 1;
-    this.#end = lineFeed > this.#start && this.#bytes[lineFeed - 1] === CR ? lineFeed - 1 : lineFeed;
+  /** Past whole lines that somebody else has walked. @param following where the line behind them begins */
+  pass(following: number, lines: number): void {
+    this.#following = following;
+    this.#count += lines;
   }
 
-  findEnd(): void {
-    this.endAt(this.#bytes.indexOf(LF, this.#start));
+  /** Whether every line is UTF-8. */
+  get allUtf8(): boolean {
+    return this.#allUtf8;
+  }
+
+  /** Where the next line begins. */
+  get following(): number {
+    return this.#following;
   }
 
   /** How many lines have been walked: the number of the current one in the block, from 1. */
@@ -65,11 +63,6 @@ export class BlockLines {
   /** Where the line stands in the block. */
   get start(): number {
     return this.#start;
-  }
-
-  /** Where its line end begins. */
-  get end(): number {
-    return this.#end;
   }
 
   /** Bytes without the line end. */
@@ -87,24 +80,12 @@ export class BlockLines {
     return true;
   }
 
-  /** Whether every line is UTF-8. */
-  get allUtf8(): boolean {
-    return this.#allUtf8;
-  }
-
   isUtf8(): boolean {
     return this.#allUtf8 || isUtf8(this.#bytes.subarray(this.#start, this.#end));
   }
 
   /** The line as text; only for one that is UTF-8. */
   text(): string {
-    return this.#bytes.toString('utf8', this.#start, this.#end);
+    return this.#bytes.toString(this.#allAscii ? 'latin1' : 'utf8', this.#start, this.#end);
   }
-}
-
-function withLineEnd(block: Buffer<ArrayBuffer>): Buffer<ArrayBuffer> {
-  const ended = Buffer.allocUnsafeSlow(block.length + 1);
-  block.copy(ended);
-  ended[block.length] = LF;
-  return ended;
 }

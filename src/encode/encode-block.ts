@@ -1,10 +1,11 @@
 /** One block into a destination's wire format: every line becomes a row, is rejected, filtered or blank. */
 import { DomainsyncError } from '../errors.ts';
-import type { Block, BlockCounts, EncodedBlock, Encoding, Reject, RowWriter } from '../types.ts';
+import type { Block, BlockCounts, EncodedBlock, Encoding, RowWriter } from '../types.ts';
 import { BlockLines } from './block-lines.ts';
 import { MAX_BLOCK_REJECTS, MAX_LINE_BYTES } from './limits.ts';
-import { LineEncoder } from './line-encoder.ts';
+import { LineRules } from './line-rules.ts';
 import { RejectList } from './rejects.ts';
+import { UsualLines } from './usual-lines.ts';
 
 /**
  * Encodes a block; what `writer` held before is given up. The block's bytes are only read.
@@ -13,52 +14,22 @@ import { RejectList } from './rejects.ts';
  * @throws FILE_TOO_MANY_REJECTED for more rejects than MAX_BLOCK_REJECTS
  */
 export function encodeBlock(block: Block, encoding: Encoding, writer: RowWriter, spare?: ArrayBuffer): EncodedBlock {
+  const rules = new LineRules(encoding, writer);
   const lines = new BlockLines(block.bytes);
-  const encoder = new LineEncoder(lines, encoding, writer);
-  writer.take(spare);
-  const { counts, lineOffsetSum, rejects } = encodeLines(block, lines, encoder);
-  checkLines(block, counts);
-  return {
-    number: block.number,
-    firstLine: block.firstLine,
-    counts,
-    lineOffsetSum,
-    payload: writer.take(),
-    rejects,
-    sourceColumns: encoder.sourceColumns(),
-  };
-}
-
-interface Encoded {
-  readonly counts: BlockCounts;
-  readonly lineOffsetSum: number;
-  readonly rejects: readonly Reject[];
-}
-
-/** A function of its own: one that goes on after a long loop loses its optimised code at each block [measured]. */
-function encodeLines(block: Block, lines: BlockLines, encoder: LineEncoder): Encoded {
   const rejects = new RejectList();
-  const only = block.only === undefined ? undefined : new ChosenLines(block.only);
+  const usual = new UsualLines(block, lines, writer.scanner);
   let blank = 0;
   let filtered = 0;
   let rows = 0;
   let lineOffsetSum = 0;
-  while (lines.begin()) {
+  writer.take(spare);
+  while (usual.next()) {
     const offset = lines.count - 1;
-    const number = block.firstLine + offset;
-    const chosen = only === undefined || only.has(offset);
-    if (chosen && encoder.encodeQuickly(number)) {
-      rows += 1;
-      lineOffsetSum += offset;
-      continue;
-    }
-    lines.findEnd();
-    if (!chosen) continue;
     if (lines.length <= MAX_LINE_BYTES && lines.isBlank()) {
       blank += 1;
       continue;
     }
-    const outcome = encoder.encode(number);
+    const outcome = rules.encode(lines, block.firstLine + offset);
     if (outcome === 'row') {
       rows += 1;
       lineOffsetSum += offset;
@@ -66,27 +37,27 @@ function encodeLines(block: Block, lines: BlockLines, encoder: LineEncoder): Enc
       filtered += 1;
     } else {
       if (rejects.count === MAX_BLOCK_REJECTS) throw tooManyRejected(block);
-      rejects.add(number, outcome.reason, outcome.detail, lines.start, lines.length);
+      rejects.add(block.firstLine + offset, outcome.reason, outcome.detail, lines.start, lines.length);
     }
   }
-  const counts = { lines: lines.count, blank, rejected: rejects.count, filtered, rows };
-  return { counts, lineOffsetSum, rejects: rejects.build(block.bytes) };
-}
-
-/** The lines that a block wants encoded, asked for in ascending order. */
-class ChosenLines {
-  readonly #only: Uint32Array;
-  #next = 0;
-
-  constructor(only: Uint32Array) {
-    this.#only = only;
-  }
-
-  has(offset: number): boolean {
-    if (this.#only[this.#next] !== offset) return false;
-    this.#next += 1;
-    return true;
-  }
+  const { taken } = usual;
+  const counts = {
+    lines: lines.count,
+    blank,
+    rejected: rejects.count,
+    filtered: filtered + taken.lines - taken.rows,
+    rows: rows + taken.rows,
+  };
+  checkLines(block, counts);
+  return {
+    number: block.number,
+    firstLine: block.firstLine,
+    counts,
+    lineOffsetSum: lineOffsetSum + taken.offsetSum,
+    payload: writer.take(),
+    rejects: rejects.build(block.bytes),
+    sourceColumns: [...new Set([...usual.sourceColumns(), ...rules.sourceColumns()])],
+  };
 }
 
 function tooManyRejected({ firstLine, lines }: Block): DomainsyncError {

@@ -9,7 +9,7 @@ if (port === null) throw new Error('this module is the entry of a worker thread'
 
 const encoding = workerData as Encoding;
 const { createRowWriter } = (await import(encoding.writerModule)) as { readonly createRowWriter: RowWriterFactory };
-const newWriter = () => createRowWriter(encoding.columns, encoding.writerOptions);
+const newWriter = () => createRowWriter(encoding.columns, encoding.writerOptions, encoding.where);
 
 let writer = newWriter();
 

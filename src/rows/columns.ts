@@ -54,22 +54,3 @@ export const COLUMNS: readonly Column[] = [
 export function selectColumns(names: readonly string[] | undefined): readonly Column[] {
   return names === undefined ? COLUMNS : COLUMNS.filter((c) => c.kind === 'domain' || names.includes(c.name));
 }
-
-/** The source columns that columns are made from, in their order. */
-export const SOURCE_NAMES: readonly string[] = COLUMNS.flatMap(({ from }) => from ?? []);
-
-/** The number of a column's source column, from 1; 0 for `unparsed`, which has none. */
-export function keyOf({ from }: Column): number {
-  return from === null ? 0 : SOURCE_NAMES.indexOf(from) + 1;
-}
-
-/** How deep a map goes: DNS records hold lists of objects of strings. */
-export const MAP_DEPTH = 3;
-
-/** For each source column, by its number, how deep its rule looks into arrays and objects. */
-export const DEPTHS: readonly number[] = [
-  0,
-  ...COLUMNS.flatMap(({ from, kind }) =>
-    from === null ? [] : kind === 'text-map' || kind === 'list-map' ? MAP_DEPTH : 0,
-  ),
-];

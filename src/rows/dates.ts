@@ -3,7 +3,7 @@
 const EARLIEST = Date.UTC(1900, 0, 1);
 /** The first moment too late. */
 const END = Date.UTC(2300, 0, 1);
-/** An offset is less than a day: no other year can come to lie in the range. */
+/** An offset is less than a day: no other year can come to lie in the range. It also keeps Date.UTC from taking 99 as 1999. */
 const FIRST_YEAR = 1899;
 const LAST_YEAR = 2300;
 
@@ -11,110 +11,100 @@ const DATE_LENGTH = 'YYYY-MM-DD'.length;
 const SECONDS_END = 'YYYY-MM-DDThh:mm:ss'.length;
 const MAX_FRACTION_DIGITS = 9;
 const MINUTE = 60_000;
-const DAY = 86_400_000;
 
-const DAYS_IN_MONTH = Uint8Array.of(31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31);
-/** Days of a year that is no leap year before each month. */
-const DAYS_BEFORE_MONTH = Int32Array.of(0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334);
-/** Days from the year 0 to 1970. */
-const DAYS_TO_1970 = 719_528;
+const DAYS_IN_MONTH = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** What stands for every fault of form: so far from all that counts that no sum brings it back. An integer: those are fast. */
-const FAULT = -1_000_000_000;
-
-const SPACE = 0x20;
-const PLUS = 0x2b;
 const DASH = 0x2d;
-const DOT = 0x2e;
-const ZERO = 0x30;
 const COLON = 0x3a;
+const DOT = 0x2e;
+const PLUS = 0x2b;
 const LETTER_T = 0x54;
 const LETTER_Z = 0x5a;
+const SPACE = 0x20;
+const ZERO = 0x30;
 
 /**
  * `YYYY-MM-DD`, or `YYYY-MM-DD[T ]hh:mm:ss[.f{1,9}][Z|±hh:mm|±hhmm]` without any other character; undefined when the text
  * is not of that form, is no day of the calendar, or lies outside 1900 to 2299 once the offset is applied.
  */
-export function parseDateTime(bytes: Buffer<ArrayBuffer>, start: number, end: number): number | undefined {
-  const length = end - start;
-  if (length < DATE_LENGTH) return undefined;
-  const day = parseDay(bytes, start);
-  let time = 0;
-  if (length !== DATE_LENGTH) {
-    const separator = bytes[start + DATE_LENGTH];
-    if (length < SECONDS_END || (separator !== LETTER_T && separator !== SPACE)) return undefined;
-    time = parseTime(bytes, start + DATE_LENGTH + 1);
-    if (length !== SECONDS_END) time += parseRest(bytes, start + SECONDS_END, end);
-  }
-  if (day === FAULT || time < -DAY) return undefined;
-  const moment = day * DAY + time;
-  return moment >= EARLIEST && moment < END ? moment : undefined;
+export function parseDateTime(text: string): number | undefined {
+  const day = parseDay(text);
+  if (text.length === DATE_LENGTH) return within(day);
+  const separator = text.charCodeAt(DATE_LENGTH);
+  if (separator !== LETTER_T && separator !== SPACE) return undefined;
+  const fraction = fractionDigits(text);
+  const end = fraction === 0 ? SECONDS_END : SECONDS_END + 1 + fraction;
+  return within(day + parseTime(text) + milliseconds(text, fraction) - parseOffset(text, end));
 }
 
-/** Days since 1970. */
-function parseDay(bytes: Buffer<ArrayBuffer>, at: number): number {
-  const year = 100 * twoDigits(bytes, at) + twoDigits(bytes, at + 2);
-  const month = twoDigits(bytes, at + 5);
-  const day = twoDigits(bytes, at + 8);
-  if (bytes[at + 4] !== DASH || bytes[at + 7] !== DASH) return FAULT;
-  if (year < FIRST_YEAR || year > LAST_YEAR || month < 1 || month > 12 || day < 1) return FAULT;
-  const leap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
-  if (day > (leap && month === 2 ? 29 : (DAYS_IN_MONTH[month - 1] as number))) return FAULT;
-  // Leap days of the years before this one, of which 0 is one.
-  const before = year - 1;
-  const leapDays = 1 + ((before / 4) | 0) - ((before / 100) | 0) + ((before / 400) | 0);
-  const inYear = (DAYS_BEFORE_MONTH[month - 1] as number) + (leap && month > 2 ? 1 : 0) + day - 1;
-  return 365 * year + leapDays + inYear - DAYS_TO_1970;
+/** NaN stands for every fault of form: it survives the sums and is in no range. */
+function within(time: number): number | undefined {
+  return time >= EARLIEST && time < END ? time : undefined;
 }
 
-/** Milliseconds of `hh:mm:ss`. */
-function parseTime(bytes: Buffer<ArrayBuffer>, at: number): number {
-  const hour = twoDigits(bytes, at);
-  const minute = twoDigits(bytes, at + 3);
-  const second = twoDigits(bytes, at + 6);
-  if (bytes[at + 2] !== COLON || bytes[at + 5] !== COLON) return FAULT;
-  if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59) return FAULT;
+function parseDay(text: string): number {
+  const year = digits(text, 0, 4);
+  const month = digits(text, 5, 2);
+  const day = digits(text, 8, 2);
+  if (text.charCodeAt(4) !== DASH || text.charCodeAt(7) !== DASH) return Number.NaN;
+  if (!(year >= FIRST_YEAR && year <= LAST_YEAR && day >= 1 && day <= daysInMonth(year, month))) return Number.NaN;
+  return Date.UTC(year, month - 1, day);
+}
+
+function daysInMonth(year: number, month: number): number {
+  if (month === 2 && year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)) return 29;
+  return DAYS_IN_MONTH[month - 1] ?? 0;
+}
+
+function parseTime(text: string): number {
+  const hour = digits(text, 11, 2);
+  const minute = digits(text, 14, 2);
+  const second = digits(text, 17, 2);
+  if (text.charCodeAt(13) !== COLON || text.charCodeAt(16) !== COLON) return Number.NaN;
+  if (!(hour <= 23 && minute <= 59 && second <= 59)) return Number.NaN;
   return ((hour * 60 + minute) * 60 + second) * 1000;
 }
 
-/** What a fraction and an offset add, in milliseconds. */
-function parseRest(bytes: Buffer<ArrayBuffer>, start: number, end: number): number {
-  let at = start;
-  let milliseconds = 0;
-  if (bytes[at] === DOT) {
-    const first = at + 1;
-    for (at = first; at < end && isDigit(bytes[at] as number); at++) {
-      // The digits beyond milliseconds are dropped as written, so that they are also cut forwards before 1970.
-      if (at < first + 3) milliseconds = milliseconds * 10 + (bytes[at] as number) - ZERO;
-    }
-    const count = at - first;
-    if (count < 1 || count > MAX_FRACTION_DIGITS) return FAULT;
-    if (count < 3) milliseconds *= count === 1 ? 100 : 10;
-  }
-  return at === end ? milliseconds : milliseconds - parseOffset(bytes, at, end);
+/** How many digits follow the point after the seconds; 0 without a point, NaN for a point without digits or too many. */
+function fractionDigits(text: string): number {
+  if (text.charCodeAt(SECONDS_END) !== DOT) return 0;
+  let count = 0;
+  while (isDigit(text.charCodeAt(SECONDS_END + 1 + count))) count += 1;
+  return count >= 1 && count <= MAX_FRACTION_DIGITS ? count : Number.NaN;
 }
 
-/** The zone from `at` to the end of the text, in milliseconds east of UTC. */
-function parseOffset(bytes: Buffer<ArrayBuffer>, at: number, end: number): number {
-  const length = end - at;
-  const sign = bytes[at];
-  if (length === 1) return sign === LETTER_Z ? 0 : -FAULT;
-  if (length < 5 || (sign !== PLUS && sign !== DASH)) return -FAULT;
-  const withColon = bytes[at + 3] === COLON;
-  if (length !== (withColon ? 6 : 5)) return -FAULT;
-  const hours = twoDigits(bytes, at + 1);
-  const minutes = twoDigits(bytes, at + (withColon ? 4 : 3));
-  if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59) return -FAULT;
+/** The digits beyond milliseconds are dropped as written, so that they are also cut forwards before 1970. */
+function milliseconds(text: string, count: number): number {
+  if (count === 0) return 0;
+  const kept = Math.min(count, 3);
+  return digits(text, SECONDS_END + 1, kept) * 10 ** (3 - kept);
+}
+
+/** The zone from `from` to the end of the text, in milliseconds east of UTC. */
+function parseOffset(text: string, from: number): number {
+  const length = text.length - from;
+  if (length === 0) return 0;
+  const sign = text.charCodeAt(from);
+  if (length === 1) return sign === LETTER_Z ? 0 : Number.NaN;
+  if (sign !== PLUS && sign !== DASH) return Number.NaN;
+  const withColon = text.charCodeAt(from + 3) === COLON;
+  if (length !== (withColon ? 6 : 5)) return Number.NaN;
+  const hours = digits(text, from + 1, 2);
+  const minutes = digits(text, from + (withColon ? 4 : 3), 2);
+  if (!(hours <= 23 && minutes <= 59)) return Number.NaN;
   return (sign === PLUS ? 1 : -1) * (hours * 60 + minutes) * MINUTE;
 }
 
-/** A number below zero when they are no digits, also after it was multiplied by 100 and another was added. */
-function twoDigits(bytes: Buffer<ArrayBuffer>, at: number): number {
-  const tens = (bytes[at] as number) - ZERO;
-  const ones = (bytes[at + 1] as number) - ZERO;
-  return tens < 0 || tens > 9 || ones < 0 || ones > 9 ? -100_000 : 10 * tens + ones;
+function digits(text: string, from: number, count: number): number {
+  let value = 0;
+  for (let i = from; i < from + count; i++) {
+    const unit = text.charCodeAt(i);
+    if (!isDigit(unit)) return Number.NaN;
+    value = value * 10 + (unit - ZERO);
+  }
+  return value;
 }
 
-function isDigit(byte: number): boolean {
-  return byte >= ZERO && byte <= ZERO + 9;
+function isDigit(unit: number): boolean {
+  return unit >= ZERO && unit <= ZERO + 9;
 }

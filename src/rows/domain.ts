@@ -7,7 +7,7 @@ export interface Refusal {
 }
 
 /** The longest name in the DNS, in bytes. */
-export const MAX_DOMAIN_BYTES = 253;
+const MAX_DOMAIN_BYTES = 253;
 
 /** No UTF-16 unit takes more bytes than this in UTF-8. */
 const MAX_BYTES_PER_UNIT = 3;

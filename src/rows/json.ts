@@ -29,3 +29,66 @@ function mendSurrogate(sequence: string): string {
 export function isObject(value: unknown): value is SourceRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/**
+ * JSON text of a parsed value, without white space: it parses to the same value. -0 becomes `0`, as everywhere
+ * (contract 3: "-0 is stored as 0").
+ */
+export function jsonText(value: unknown): string {
+  let text: string;
+  try {
+    text = JSON.stringify(value);
+  } catch (error) {
+    // JSON.parse has no limit of depth, JSON.stringify has that of the stack.
+    if (error instanceof RangeError) return writeJson(value);
+    throw error;
+  }
+  // A number beyond the doubles parses to Infinity, which JSON.stringify turns into null.
+  return text.includes('null') ? writeJson(value) : text;
+}
+
+/** An array or object that is being written. */
+interface Open {
+  readonly of: Readonly<Record<string | number, unknown>> | readonly unknown[];
+  /** Undefined for an array. */
+  readonly keys: readonly string[] | undefined;
+  readonly size: number;
+  next: number;
+}
+
+/** As JSON.stringify, but without recursion and with a text for Infinity. */
+function writeJson(root: unknown): string {
+  let out = '';
+  const open: Open[] = [];
+  let value = root;
+  for (;;) {
+    if (Array.isArray(value)) {
+      out += '[';
+      open.push({ of: value, keys: undefined, size: value.length, next: 0 });
+    } else if (isObject(value)) {
+      const keys = Object.keys(value);
+      out += '{';
+      open.push({ of: value, keys, size: keys.length, next: 0 });
+    } else {
+      out += scalarText(value);
+    }
+    let top = open.at(-1);
+    while (top !== undefined && top.next === top.size) {
+      out += top.keys === undefined ? ']' : '}';
+      open.pop();
+      top = open.at(-1);
+    }
+    if (top === undefined) return out;
+    if (top.next > 0) out += ',';
+    const key = top.keys?.[top.next];
+    if (key !== undefined) out += `${JSON.stringify(key)}:`;
+    value = (top.of as Readonly<Record<string | number, unknown>>)[key ?? top.next];
+    top.next += 1;
+  }
+}
+
+function scalarText(value: unknown): string {
+  if (value === Number.POSITIVE_INFINITY) return '1e999';
+  if (value === Number.NEGATIVE_INFINITY) return '-1e999';
+  return JSON.stringify(value);
+}

@@ -1,202 +1,105 @@
 /**
- * The rules of the map columns (contract 3). A value is read first: that finds whether it fits as a whole, and its keys in
- * the order in which they are stored. Then it can be written.
+ * The rules of the map columns (contract 3). Each takes the source's value and gives the entries in the order in which
+ * they are stored, or undefined when the value does not fit as a whole.
  */
+import { isObject, jsonText } from './json.ts';
 
-import * as kinds from '../scan/kinds.ts';
-import type { Line } from '../scan/line.ts';
-import type { Tape } from '../scan/tape.ts';
-import type { Bytes, RowWriter } from '../types.ts';
-import { MapKeys } from './map-keys.ts';
-import { TokenText } from './text.ts';
+export type TextEntries = readonly (readonly [string, string])[];
+export type ListEntries = readonly (readonly [string, readonly string[]])[];
 
-const { ARRAY, MISSING, NULL, NUMBER, OBJECT, STRIDE, STRING } = kinds;
+const NONE: readonly never[] = [];
 
-export class MapRules {
-  readonly #bytes: Bytes;
-  readonly #tape: Tape;
-  readonly #writer: RowWriter;
-  readonly #text: TokenText;
-  /** Of the value that was read last. */
-  readonly #keys: MapKeys;
-
-  constructor(line: Line, writer: RowWriter) {
-    this.#bytes = line.bytes;
-    this.#tape = line.tape;
-    this.#writer = writer;
-    this.#text = new TokenText(line);
-    this.#keys = new MapKeys(line);
+/** technologies: an object of name to version, or an array of names. A name that stands twice counts once. */
+export function toTechnologies(value: unknown): TextEntries | undefined {
+  if (value === null || value === undefined) return NONE;
+  if (Array.isArray(value)) return fromNames(value);
+  if (!isObject(value)) return undefined;
+  const entries: [string, string][] = [];
+  for (const name of Object.keys(value)) {
+    const version = value[name];
+    if (typeof version === 'string') entries.push([name, version]);
+    else if (version === null) entries.push([name, '']);
+    else if (typeof version === 'number') entries.push([name, String(version)]);
+    else return undefined;
   }
-
-  /** technologies: an object of name to version, or an array of names. */
-  writeTechnologies(token: number): boolean {
-    if (!readTechnologies(token, this.#tape, this.#keys)) return this.#writeNothing();
-    const writer = this.#writer;
-    const tape = this.#tape;
-    const { count } = this.#keys;
-    const withVersions = tape.kind(token) === OBJECT;
-    writer.mapBegin(count);
-    for (let i = 0; i < count; i++) {
-      const key = this.#keys.token(i);
-      this.#writeKey(key);
-      const version = withVersions ? key + STRIDE : MISSING;
-      const kind = tape.kind(version);
-      if (kind === STRING) this.#writeString(version);
-      else this.#writeText(kind === NUMBER ? this.#text.readNumber(version) : this.#text.readNothing());
-    }
-    writer.mapEnd();
-    return true;
-  }
-
-  /** dns_records: every object fits; what is no string becomes text. */
-  writeDnsRecords(token: number): boolean {
-    if (!readDnsRecords(token, this.#tape, this.#keys)) return this.#writeNothing();
-    const { tokens } = this.#tape;
-    const { count } = this.#keys;
-    this.#writer.mapBegin(count);
-    for (let i = 0; i < count; i++) {
-      const key = this.#keys.token(i);
-      this.#writeKey(key);
-      const end = this.#tape.next(key + STRIDE);
-      let value = this.#beginList(key + STRIDE, end);
-      while (value < end) {
-        if (tokens[value] === STRING) {
-          this.#writer.mapText(this.#bytes, tokens[value + 1] as number, tokens[value + 2] as number, true);
-        } else this.#writeRecord(key, value);
-        value = this.#tape.next(value);
-      }
-    }
-    this.#writer.mapEnd();
-    return true;
-  }
-
-  /** social_networks: an object of platform to links; one link may stand alone. */
-  writeSocialNetworks(token: number): boolean {
-    if (!readSocialNetworks(token, this.#tape, this.#keys)) return this.#writeNothing();
-    const tape = this.#tape;
-    const { count } = this.#keys;
-    this.#writer.mapBegin(count);
-    for (let i = 0; i < count; i++) {
-      const key = this.#keys.token(i);
-      this.#writeKey(key);
-      const end = tape.next(key + STRIDE);
-      for (let link = this.#beginList(key + STRIDE, end); link < end; link = tape.next(link)) this.#writeString(link);
-    }
-    this.#writer.mapEnd();
-    return true;
-  }
-
-  /** The default of a value that does not fit. */
-  #writeNothing(): false {
-    this.#writer.mapBegin(0);
-    this.#writer.mapEnd();
-    return false;
-  }
-
-  /**
-   * A lone value is a list of one, null an empty list.
-   * @param end the token behind `values`
-   * @returns the token of its first value, or the one behind an empty list
-   */
-  #beginList(values: number, end: number): number {
-    const tape = this.#tape;
-    const kind = tape.kind(values);
-    if (kind !== ARRAY) {
-      this.#writer.mapList(kind === NULL ? 0 : 1);
-      return kind === NULL ? end : values;
-    }
-    let count = 0;
-    for (let value = tape.first(values); value < end; value = tape.next(value)) count += 1;
-    this.#writer.mapList(count);
-    return tape.first(values);
-  }
-
-  #writeRecord(type: number, value: number): void {
-    const isString = this.#tape.kind(value) === STRING;
-    this.#writeText(isString ? this.#text.readString(value) : this.#recordText(type, value));
-  }
-
-  /** Of a mail exchanger, an object of exactly a string `host` and a number `priority`, both; of anything else JSON text. */
-  #recordText(type: number, value: number): TokenText {
-    const tape = this.#tape;
-    if (tape.kind(value) !== OBJECT || !this.#text.isString(type, 'MX')) return this.#text.readJson(value);
-    let host = MISSING;
-    let priority = MISSING;
-    const end = tape.next(value);
-    for (let key = tape.first(value); key < end; key = tape.next(key + STRIDE)) {
-      if (this.#text.isString(key, 'host')) host = key + STRIDE;
-      else if (this.#text.isString(key, 'priority')) priority = key + STRIDE;
-      else return this.#text.readJson(value);
-    }
-    const fits = tape.kind(host) === STRING && tape.kind(priority) === NUMBER;
-    return fits ? this.#text.readPair(priority, host) : this.#text.readJson(value);
-  }
-
-  #writeKey(key: number): void {
-    const tape = this.#tape;
-    if (tape.isPlainString(key)) {
-      this.#writer.mapKey(this.#bytes, tape.start(key), tape.end(key), true);
-      return;
-    }
-    const { bytes, start, end, plain } = this.#text.readString(key);
-    this.#writer.mapKey(bytes, start, end, plain);
-  }
-
-  #writeString(string: number): void {
-    const tape = this.#tape;
-    if (tape.isPlainString(string)) this.#writer.mapText(this.#bytes, tape.start(string), tape.end(string), true);
-    else this.#writeText(this.#text.readString(string));
-  }
-
-  #writeText({ bytes, start, end, plain }: TokenText): void {
-    this.#writer.mapText(bytes, start, end, plain);
-  }
+  return sortEntries(entries);
 }
 
-/** Reads the keys of a value of `technologies`. @returns whether it fits */
-export function readTechnologies(token: number, tape: Tape, keys: MapKeys): boolean {
-  keys.clear();
-  const kind = tape.kind(token);
-  if (kind === ARRAY) {
-    if (!allStrings(token, tape)) return false;
-    keys.read(token);
-    return true;
+function fromNames(names: readonly unknown[]): TextEntries | undefined {
+  if (!allStrings(names)) return undefined;
+  return sortEntries(Array.from(new Set(names), (name): [string, string] => [name, '']));
+}
+
+/** dns_records: every object fits; what is no string becomes text. */
+export function toDnsRecords(value: unknown): ListEntries | undefined {
+  if (value === null || value === undefined) return NONE;
+  if (!isObject(value)) return undefined;
+  const entries: [string, readonly string[]][] = [];
+  for (const type of Object.keys(value)) {
+    const of = value[type];
+    if (Array.isArray(of)) entries.push([type, recordTexts(type, of)]);
+    else entries.push([type, of === null ? NONE : [recordText(type, of)]]);
   }
-  if (kind !== OBJECT) return kind <= NULL;
-  keys.read(token);
-  for (let i = 0; i < keys.count; i++) {
-    const version = tape.kind(keys.token(i) + STRIDE);
-    if (version !== STRING && version !== NUMBER && version !== NULL) return false;
+  return sortEntries(entries);
+}
+
+function recordTexts(type: string, values: readonly unknown[]): readonly string[] {
+  return allStrings(values) ? values : values.map((value) => recordText(type, value));
+}
+
+function recordText(type: string, value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (type === 'MX' && isObject(value)) {
+    const { host, priority } = value;
+    if (typeof host === 'string' && typeof priority === 'number' && Object.keys(value).length === 2) {
+      return `${priority} ${host}`;
+    }
   }
+  return jsonText(value);
+}
+
+/** social_networks: an object of platform to links; one link may stand alone. */
+export function toSocialNetworks(value: unknown): ListEntries | undefined {
+  if (value === null || value === undefined) return NONE;
+  if (!isObject(value)) return undefined;
+  const entries: [string, readonly string[]][] = [];
+  for (const platform of Object.keys(value)) {
+    const links = value[platform];
+    if (typeof links === 'string') entries.push([platform, [links]]);
+    else if (Array.isArray(links) && allStrings(links)) entries.push([platform, links]);
+    else return undefined;
+  }
+  return sortEntries(entries);
+}
+
+function allStrings(values: readonly unknown[]): values is readonly string[] {
+  for (const value of values) if (typeof value !== 'string') return false;
   return true;
 }
 
-/** Reads the keys of a value of `dns_records`. @returns whether it fits */
-export function readDnsRecords(token: number, tape: Tape, keys: MapKeys): boolean {
-  keys.clear();
-  const kind = tape.kind(token);
-  if (kind !== OBJECT) return kind <= NULL;
-  keys.read(token);
-  return true;
+/** Orders entries by the UTF-8 bytes of their keys, in place. Many come in order, and most maps are small. */
+export function sortEntries<T>(entries: [string, T][]): [string, T][] {
+  for (let i = 1; i < entries.length; i++) {
+    if (compareUtf8((entries[i - 1] as [string, T])[0], (entries[i] as [string, T])[0]) > 0) {
+      return entries.sort((a, b) => compareUtf8(a[0], b[0]));
+    }
+  }
+  return entries;
 }
 
-/** Reads the keys of a value of `social_networks`. @returns whether it fits */
-export function readSocialNetworks(token: number, tape: Tape, keys: MapKeys): boolean {
-  keys.clear();
-  const kind = tape.kind(token);
-  if (kind !== OBJECT) return kind <= NULL;
-  keys.read(token);
-  for (let i = 0; i < keys.count; i++) {
-    const links = keys.token(i) + STRIDE;
-    if (tape.kind(links) !== STRING && !(tape.kind(links) === ARRAY && allStrings(links, tape))) return false;
+/** Compares well-formed strings as their UTF-8 bytes compare. JavaScript's `<` puts U+1F600 before U+FF00. */
+export function compareUtf8(a: string, b: string): number {
+  const shorter = Math.min(a.length, b.length);
+  for (let i = 0; i < shorter; i++) {
+    const x = a.charCodeAt(i);
+    const y = b.charCodeAt(i);
+    if (x !== y) return codePointRank(x) - codePointRank(y);
   }
-  return true;
+  return a.length - b.length;
 }
 
-function allStrings(array: number, tape: Tape): boolean {
-  const end = tape.next(array);
-  for (let value = tape.first(array); value < end; value = tape.next(value)) {
-    if (tape.kind(value) !== STRING) return false;
-  }
-  return true;
+/** Moves the surrogates, which stand for what is above U+FFFF, behind U+E000 to U+FFFF. */
+function codePointRank(unit: number): number {
+  if (unit < 0xd800) return unit;
+  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
 }

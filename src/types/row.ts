@@ -33,39 +33,26 @@ export interface Column {
   readonly description: string;
 }
 
-/** Bytes, with a view of the same memory in which several of them can be read at once wherever they lie. */
-export interface Bytes {
-  readonly buffer: Buffer<ArrayBuffer>;
-  readonly view: DataView<ArrayBuffer>;
-  readonly length: number;
-}
-
 /**
  * Takes normalised values row by row, in the order of its columns, and gives the wire format of a block.
  * Not reentrant; one per worker thread and load. Values of a row that is not ended are dropped with `begin`.
- *
- * Text comes as the part from `start` to `end` of bytes that are valid UTF-8 there; they are only lent until the call
- * returns. `plain` promises that they hold no quote, backslash or control character (C0): JSON may take them as they are.
  */
 export interface RowWriter {
+  /** Encodes usual lines by itself, into the same rows; null: it has none. */
+  readonly scanner: LineScanner | null;
   /** Starts a row; every column's value follows in order. `line` is the line's number in the file. */
   begin(line: number): void;
   /** domain, text, json-text. */
-  textBytes(from: Bytes, start: number, end: number, plain: boolean): void;
+  text(value: string): void;
   uint16(value: number | null): void;
   float64(value: number | null): void;
   bool(value: boolean | null): void;
   /** Milliseconds since 1970, UTC. */
   datetime(value: number | null): void;
-  /** Starts a text-map, list-map or unparsed. So many entries follow, in the order in which they are stored, then `mapEnd`. */
-  mapBegin(entries: number): void;
-  /** Starts an entry. One `mapText` follows in a text-map and in unparsed, one `mapList` in a list-map. */
-  mapKey(from: Bytes, start: number, end: number, plain: boolean): void;
-  /** So many `mapText` follow. */
-  mapList(values: number): void;
-  /** The value of an entry, or one of its list. */
-  mapText(from: Bytes, start: number, end: number, plain: boolean): void;
-  mapEnd(): void;
+  /** text-map, unparsed: entries in the order in which they are stored. */
+  textMap(entries: readonly (readonly [string, string])[]): void;
+  /** list-map. */
+  listMap(entries: readonly (readonly [string, readonly string[]])[]): void;
   end(): void;
   /**
    * The rows written since the last call, in a buffer of their own.
@@ -74,8 +61,38 @@ export interface RowWriter {
   take(spare?: ArrayBuffer): Uint8Array<ArrayBuffer>;
 }
 
-/** Makes a row writer inside a worker thread. */
-export type RowWriterFactory = (columns: readonly Column[], options: unknown) => RowWriter;
+/**
+ * Turns lines into rows from their bytes, several times faster than by way of JSON.parse. It takes the usual lines; what it
+ * does not take (it may be no row at all, or only unusual) is for the rules to look at, which give the same rows.
+ */
+export interface LineScanner {
+  /**
+   * Begins a block. The bytes are copied.
+   * @param firstLine number in the file of its first line
+   */
+  begin(bytes: Uint8Array, firstLine: number): void;
+  /**
+   * Encodes whole lines, valid UTF-8, until one comes that it does not take.
+   * @param offset place in the block, from 0, of the line that begins at `start`
+   * @returns where the line begins that was not taken, or `end`
+   */
+  encode(start: number, end: number, offset: number): number;
+  /** What it took since `begin`. */
+  taken(): TakenLines;
+  /** Source columns of these lines. */
+  sourceColumns(): string[];
+}
+
+export interface TakenLines {
+  readonly lines: number;
+  /** The others were taken away by `where`. */
+  readonly rows: number;
+  /** Sum of the rows' places in the block, from 0. */
+  readonly offsetSum: number;
+}
+
+/** Makes a row writer inside a worker thread. Rows that `where` takes away are left out by its scanner alone. */
+export type RowWriterFactory = (columns: readonly Column[], options: unknown, where: Where) => RowWriter;
 
 /** What a worker thread needs to encode for one load. Plain data. */
 export interface Encoding {

@@ -6,7 +6,7 @@
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { createRowWriter } from '../../connectors/clickhouse/native.ts';
-import { JsonWriter } from '../../connectors/kafka/json-writer.ts';
+import { JsonRows } from '../../connectors/kafka/json-rows.ts';
 import { encodeBlock } from '../../src/encode/encode-block.ts';
 import { printTable } from '../../src/output.ts';
 import { COLUMNS } from '../../src/rows/columns.ts';
@@ -26,10 +26,10 @@ interface Lines {
 }
 
 /** What is written is given up row by row: the messages are made, not kept. */
-class NothingKept extends JsonWriter {
+class NothingKept extends JsonRows {
   protected rowEnded(): void {}
 
-  take(): Uint8Array<ArrayBuffer> {
+  protected taken(): Uint8Array<ArrayBuffer> {
     return new Uint8Array(0);
   }
 }
@@ -110,8 +110,8 @@ function passOf(contender: Contender): (block: Lines) => void {
   if (contender === 'JSON.parse alone') return parseAll;
   const writer: RowWriter =
     contender === 'scan, normalise, JSON'
-      ? new NothingKept(COLUMNS)
-      : createRowWriter(COLUMNS, { fileDate: '2024-01-31', revision: 0, source: 'all-data' });
+      ? new NothingKept(COLUMNS, [])
+      : createRowWriter(COLUMNS, { fileDate: '2024-01-31', revision: 0, source: 'all-data' }, []);
   // As the pool does it: the buffer of a payload that was sent comes back.
   let spare: ArrayBuffer | undefined;
   return ({ bytes, lines }) => {

@@ -3,7 +3,6 @@ import { encodeBlock } from '../../src/encode/encode-block.ts';
 import { MAX_BLOCK_REJECTS, MAX_LINE_BYTES, MAX_RAW_BYTES } from '../../src/encode/limits.ts';
 import { COLUMNS, selectColumns } from '../../src/rows/columns.ts';
 import type { Block, EncodedBlock, Encoding, Where } from '../../src/types.ts';
-import { writeText } from '../scan/strings.ts';
 import { LineWriter } from './line-writer.ts';
 
 function blockOf(source: string | Uint8Array<ArrayBuffer>, firstLine: number, number = 0): Block {
@@ -157,7 +156,7 @@ test('line numbers go beyond 32 bits', () => {
 test('what the writer held before is given up', () => {
   const writer = new LineWriter();
   writer.begin(1);
-  writeText(writer, 'left over');
+  writer.text('left over');
   writer.end();
   const encoded = encodeBlock(blockOf('{"Domain":"a"}', 1), encodingOf(), writer);
   expect(rowsOf(encoded)).toBe('1:a');

@@ -18,7 +18,7 @@ function encodingOf(writerModule: string): Encoding {
 
 /** A writer whose `begin` does what is given, with the line as `line`; it writes nothing else. */
 function writerDoing(code: string): Encoding {
-  const rest = 'textBytes(){},end(){},take(){return new Uint8Array(0)}';
+  const rest = 'scanner:null,text(){},end(){},take(){return new Uint8Array(0)}';
   const module = `export function createRowWriter(columns, options) { return { begin(line) { ${code} }, ${rest} } }`;
   return encodingOf(`data:text/javascript,${encodeURIComponent(module)}`);
 }

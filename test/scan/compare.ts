@@ -1,30 +1,42 @@
-/** The scanner against the reference, which is JSON.parse and rules on what it gives (test/rows/reference). */
+/** Scanners against the rules behind JSON.parse (src/encode/line-rules.ts), which every line can go through: the same bytes must come out. */
 import { isDeepStrictEqual } from 'node:util';
 import { createRowWriter } from '../../connectors/clickhouse/native.ts';
 import { encodeBlock } from '../../src/encode/encode-block.ts';
 import { selectColumns } from '../../src/rows/columns.ts';
-import type { Block, Column, EncodedBlock, Encoding, Where } from '../../src/types.ts';
-import { encodeBlock as encodeByReference } from '../rows/reference/encode-block.ts';
-import { Recorder, type Row, type Value } from './recorder.ts';
+import type { Block, EncodedBlock, RowWriter, Where } from '../../src/types.ts';
+import { JsonLines } from './json-lines.ts';
 
 const OPTIONS = { fileDate: '2024-01-31', revision: 0, source: 'all-data' };
 
-/** What differs, as one sentence; undefined when nothing does. */
-export function difference(
-  bytes: Uint8Array<ArrayBuffer>,
-  names: string[] | undefined,
-  where: Where,
-): string | undefined {
+export interface Compared {
+  /** What differs, as one sentence; undefined when nothing does. */
+  readonly fault: string | undefined;
+  /** Lines that were rows or filtered, and how many of them a scanner took. */
+  readonly usable: number;
+  readonly scanned: number;
+}
+
+export function compare(bytes: Uint8Array<ArrayBuffer>, names: string[] | undefined, where: Where): Compared {
   // As a thread gets them: copies.
   const columns = structuredClone(selectColumns(names));
   const encoding = { writerModule: '', writerOptions: null, columns, where };
   const block = blockOf(bytes);
-  const ours = encodeBlock(block, encoding, createRowWriter(columns, OPTIONS));
-  const theirs = encodeByReference(block, encoding, createRowWriter(columns, OPTIONS));
-  const facts = differentFacts(ours, theirs);
-  if (facts !== undefined) return facts;
-  if (Buffer.compare(ours.payload, theirs.payload) === 0) return undefined;
-  return differentRows(block, encoding, columns);
+  const native = () => createRowWriter(columns, OPTIONS, where);
+  const json = () => new JsonLines(columns, where);
+  const scanning = native();
+  const encoded = encodeBlock(block, encoding, scanning);
+  const { rows, filtered } = encoded.counts;
+  return {
+    fault:
+      difference(encoded, encodeBlock(block, encoding, withoutScanner(native()))) ??
+      difference(encodeBlock(block, encoding, json()), encodeBlock(block, encoding, withoutScanner(json()))),
+    usable: rows + filtered,
+    scanned: scanning.scanner?.taken().lines ?? 0,
+  };
+}
+
+function withoutScanner(writer: RowWriter): RowWriter {
+  return Object.defineProperty(writer, 'scanner', { value: null });
 }
 
 function blockOf(bytes: Uint8Array<ArrayBuffer>): Block {
@@ -33,9 +45,18 @@ function blockOf(bytes: Uint8Array<ArrayBuffer>): Block {
   return { number: 0, firstLine: 1, lines, bytes };
 }
 
+function difference(ours: EncodedBlock, theirs: EncodedBlock): string | undefined {
+  const [a, b] = [factsOf(ours), factsOf(theirs)];
+  if (!isDeepStrictEqual(a, b)) return `${JSON.stringify(a)}, by the rules ${JSON.stringify(b)}`;
+  const at = ours.payload.findIndex((byte, i) => byte !== theirs.payload[i]);
+  if (at === -1 && ours.payload.length === theirs.payload.length) return undefined;
+  const around = ({ payload }: EncodedBlock) => Buffer.from(payload).toString('latin1', Math.max(0, at - 60), at + 60);
+  return `byte ${at}: ${around(ours)}\nby the rules: ${around(theirs)}`;
+}
+
 /** Everything but the rows. Columns are told in any order: JSON.parse puts keys that are integers first. */
-function differentFacts(ours: EncodedBlock, theirs: EncodedBlock): string | undefined {
-  const facts = ({ counts, lineOffsetSum, rejects, sourceColumns }: EncodedBlock) => ({
+function factsOf({ counts, lineOffsetSum, rejects, sourceColumns }: EncodedBlock): object {
+  return {
     counts,
     lineOffsetSum,
     sourceColumns: sourceColumns.toSorted(),
@@ -45,52 +66,5 @@ function differentFacts(ours: EncodedBlock, theirs: EncodedBlock): string | unde
       detail,
       raw: Buffer.from(raw).toString('latin1'),
     })),
-  });
-  const [a, b] = [facts(ours), facts(theirs)];
-  return isDeepStrictEqual(a, b) ? undefined : `${JSON.stringify(a)}, reference ${JSON.stringify(b)}`;
-}
-
-function differentRows(block: Block, encoding: Encoding, columns: readonly Column[]): string | undefined {
-  const ours = new Recorder();
-  const theirs = new Recorder();
-  encodeBlock(block, encoding, ours);
-  encodeByReference(block, encoding, theirs);
-  for (const [index, row] of ours.rows.entries()) {
-    const fault = differentRow(columns, row, theirs.rows[index] as Row);
-    if (fault !== undefined) return `line ${row.line}, ${fault}`;
-  }
-  return undefined;
-}
-
-function differentRow(columns: readonly Column[], ours: Row, theirs: Row): string | undefined {
-  const at = columns.findIndex((column, i) => !isSame(column, ours.values[i] as Value, theirs.values[i] as Value));
-  if (at === -1) return undefined;
-  return `${columns[at]?.name}: ${JSON.stringify(ours.values[at])}, reference ${JSON.stringify(theirs.values[at])}`;
-}
-
-/** JSON text may differ in its words, not in what it says; every other text is the same to the byte. */
-function isSame(column: Column, ours: Value, theirs: Value): boolean {
-  if (isDeepStrictEqual(ours, theirs)) return true;
-  if (column.kind === 'json-text') return isSameJson(String(ours), String(theirs));
-  if (!Array.isArray(ours) || !Array.isArray(theirs) || ours.length !== theirs.length) return false;
-  if (column.kind !== 'unparsed' && column.name !== 'dns_records') return false;
-  return ours.every(([key, value], i) => {
-    const [theirKey, theirValue] = theirs[i] as readonly [string, string | readonly string[]];
-    const [a, b] = [[value].flat(), [theirValue].flat()];
-    return key === theirKey && a.length === b.length && a.every((text, j) => isSameJson(text, b[j] as string));
-  });
-}
-
-function isSameJson(ours: string, theirs: string): boolean {
-  if (ours === theirs) return true;
-  try {
-    return isDeepStrictEqual(JSON.parse(ours), JSON.parse(theirs)) && !hasSpace(ours);
-  } catch {
-    return false;
-  }
-}
-
-/** Whether white space stands outside of strings. */
-function hasSpace(json: string): boolean {
-  return /[ \t\r\n]/.test(json.replaceAll(/"(?:[^"\\]|\\.)*"/g, ''));
+  };
 }

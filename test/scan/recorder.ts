@@ -1,5 +1,5 @@
-/** A row writer that keeps what it is told: each row as its line and its values, texts as strings. */
-import type { Bytes, RowWriter } from '../../src/types.ts';
+/** A row writer that keeps what it is told: each row as its line and its values. It has no scanner. */
+import type { RowWriter } from '../../src/types.ts';
 
 export type Value = string | number | boolean | null | readonly (readonly [string, string | readonly string[]])[];
 
@@ -8,26 +8,19 @@ export interface Row {
   readonly values: readonly Value[];
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: what bytes that are said to be plain must not hold
-const NOT_PLAIN = /["\\\u0000-\u001f]/;
-
 export class Recorder implements RowWriter {
+  readonly scanner = null;
   readonly rows: Row[] = [];
   #line = 0;
   #values: Value[] = [];
-  #map: [string, string | string[]][] = [];
-  #mapSize = 0;
-  #key = '';
-  #list: string[] | undefined;
-  #left = 0;
 
   begin(line: number): void {
     this.#line = line;
     this.#values = [];
   }
 
-  textBytes(from: Bytes, start: number, end: number, plain: boolean): void {
-    this.#values.push(textOf(from, start, end, plain));
+  text(value: string): void {
+    this.#values.push(value);
   }
 
   uint16(value: number | null): void {
@@ -46,49 +39,19 @@ export class Recorder implements RowWriter {
     this.#values.push(value);
   }
 
-  mapBegin(entries: number): void {
-    this.#map = [];
-    this.#mapSize = entries;
+  textMap(entries: readonly (readonly [string, string])[]): void {
+    this.#values.push(entries);
   }
 
-  mapKey(from: Bytes, start: number, end: number, plain: boolean): void {
-    this.#key = textOf(from, start, end, plain);
-    this.#list = undefined;
-  }
-
-  mapList(values: number): void {
-    this.#list = [];
-    this.#left = values;
-    this.#map.push([this.#key, this.#list]);
-  }
-
-  mapText(from: Bytes, start: number, end: number, plain: boolean): void {
-    const text = textOf(from, start, end, plain);
-    if (this.#list === undefined) this.#map.push([this.#key, text]);
-    else {
-      this.#list.push(text);
-      this.#left -= 1;
-    }
-  }
-
-  mapEnd(): void {
-    if (this.#map.length !== this.#mapSize) throw new Error(`${this.#map.length} entries, not ${this.#mapSize}`);
-    if (this.#list !== undefined && this.#left !== 0) throw new Error(`a list lacks ${this.#left} values`);
-    this.#list = undefined;
-    this.#values.push(this.#map);
+  listMap(entries: readonly (readonly [string, readonly string[]])[]): void {
+    this.#values.push(entries);
   }
 
   end(): void {
     this.rows.push({ line: this.#line, values: this.#values });
   }
 
-  take(): Uint8Array<ArrayBuffer> {
+  take(_spare?: ArrayBuffer): Uint8Array<ArrayBuffer> {
     return new Uint8Array(0);
   }
-}
-
-function textOf({ buffer }: Bytes, start: number, end: number, plain: boolean): string {
-  const text = buffer.toString('utf8', start, end);
-  if (plain && NOT_PLAIN.test(text)) throw new Error(`said to be plain: ${JSON.stringify(text)}`);
-  return text;
 }

@@ -1,7 +1,7 @@
 /** One run of the fuzz test: blocks of random lines until there are enough, or one differs. */
 import { Random } from '../../src/sandbox/random.ts';
 import type { Where } from '../../src/types.ts';
-import { difference } from './compare.ts';
+import { compare } from './compare.ts';
 import { randomLine } from './lines.ts';
 
 const MOST_LINES_IN_A_BLOCK = 40;
@@ -31,9 +31,14 @@ const WHERES: readonly Where[] = [
   [{ column: 'dns_status', values: ['true', ''] }],
 ];
 
-/** Where it differs, so that the block can be made again; undefined after `lines` lines. */
-export function fuzz(seed: number, lines: number, progress: (lines: number) => void = () => {}): string | undefined {
+/**
+ * @returns the share of usable lines that the scanner took
+ * @throws Error that tells where it differs, so that the block can be made again
+ */
+export function fuzz(seed: number, lines: number, progress: (lines: number) => void = () => {}): number {
   let done = 0;
+  let usable = 0;
+  let scanned = 0;
   for (let block = 0; done < lines; block++) {
     const random = new Random(seed + block * 7919);
     const count = 1 + random.below(MOST_LINES_IN_A_BLOCK);
@@ -45,10 +50,13 @@ export function fuzz(seed: number, lines: number, progress: (lines: number) => v
       );
     }
     const bytes = new Uint8Array(Buffer.concat(parts));
-    const fault = difference(bytes, random.pick(SELECTIONS), random.pick(WHERES));
-    if (fault !== undefined) return `seed ${seed}, block ${block}: ${fault}\n${Buffer.from(bytes).toString()}`;
+    const { fault, usable: ofBlock, scanned: byScanner } = compare(bytes, random.pick(SELECTIONS), random.pick(WHERES));
+    if (fault !== undefined)
+      throw new Error(`seed ${seed}, block ${block}: ${fault}\n${Buffer.from(bytes).toString()}`);
     done += count;
+    usable += ofBlock;
+    scanned += byScanner;
     progress(done);
   }
-  return undefined;
+  return scanned / usable;
 }

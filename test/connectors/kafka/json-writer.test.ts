@@ -26,7 +26,7 @@ interface Seen {
 /** The messages of lines, as a consumer has them. */
 function messagesOf(lines: readonly object[], columns: readonly Column[] = COLUMNS): Seen[] {
   const options = { partitions: 1, maxMessageBytes: 1_000_000, compression: 'zstd', headers: [['op', 'upsert']] };
-  const { payload } = encoded(lines, columns, createMessageWriter(columns, options));
+  const { payload } = encoded(lines, columns, createMessageWriter(columns, options, []));
   const reader = new PartitionReader(0);
   const seen: Seen[] = [];
   for (const { bytes } of batchesOf(payload)) {
@@ -49,7 +49,7 @@ function encoded(lines: readonly object[], columns: readonly Column[], writer: R
 /** What the first pass stages: domain, hash, why refused. */
 function keysOf(lines: readonly object[], columns: readonly Column[] = COLUMNS, maxMessageBytes = 1_000_000) {
   const options = { maxMessageBytes, compression: 'none', headerBytes: 20 };
-  const { payload } = encoded(lines, columns, createKeyWriter(columns, options));
+  const { payload } = encoded(lines, columns, createKeyWriter(columns, options, []));
   const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
   const keys: { domain: string; hash: string; line: number; refused: string; raw: string }[] = [];
   let at = 0;

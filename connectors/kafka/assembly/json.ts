@@ -1,0 +1,263 @@
+/**
+ * Rows as the JSON values of messages (contract 5), one behind the other. A value is the columns that count as change, in the order
+ * in which they come, and behind them the others (`*_checked_at`):
+ *
+ *   {"domain":"a.de","tld":"de", … ,"dns_checked_at":"2026-01-31T10:20:30.123Z"}
+ *    ^ hashed: what a change is       ^ tail: as long as its columns say, so that who reads a message back finds where it starts
+ */
+import { Growing, copyText } from '../../../src/scan/assembly/bytes';
+import { escape } from '../../../src/scan/assembly/escapes';
+import { RowWriter } from '../../../src/scan/assembly/writer';
+import { LONGEST_TIME, addTime } from './time';
+
+const QUOTE: u8 = 0x22;
+const COMMA: u8 = 0x2c;
+const ZERO: u8 = 0x30;
+const COLON: u8 = 0x3a;
+const OPEN_LIST: u8 = 0x5b;
+const BACKSLASH: u8 = 0x5c;
+const CLOSE_LIST: u8 = 0x5d;
+const OPEN_OBJECT: u8 = 0x7b;
+const CLOSE_OBJECT: u8 = 0x7d;
+const SPACE: u8 = 0x20;
+
+/** `null`, `true`, `fals`, as words. */
+const NULL: u32 = 0x6c6c756e;
+const TRUE: u32 = 0x65757274;
+const FALS: u32 = 0x736c6166;
+const LOWER_E: u8 = 0x65;
+/** A number as JavaScript writes it has at most 24 characters. */
+const LONGEST_NUMBER: usize = 32;
+const LONGEST_ESCAPE: usize = 6;
+/** Rows are taken at this size: they are still in the processor's cache then. */
+const FULL: usize = 1024 * 1024;
+
+/** Writes a number as JavaScript's String() does. @returns how many bytes */
+// @ts-ignore: decorator
+@external('host', 'writeNumber')
+declare function hostWriteNumber(value: f64, to: usize): usize;
+
+@final
+export class JsonWriter extends RowWriter {
+  /** Of each row, as 32-bit numbers: where its value is, its length, what of it counts, where its key is, its length; and its line, in 64 bits. */
+  readonly told: Growing = new Growing();
+  readonly values: Growing = new Growing();
+  readonly keys: Growing = new Growing();
+  private readonly tail: Growing = new Growing();
+  private readonly labels: StaticArray<usize>;
+  private readonly lengths: StaticArray<usize>;
+  private readonly counts: StaticArray<bool>;
+  private columns: i32 = 0;
+  rows: u32 = 0;
+  private next: i32 = 0;
+  private line: u64 = 0;
+  private open: bool = false;
+  private rowAt: usize = 0;
+  private keyAt: usize = 0;
+  /** Values of the present list that are still to come; -1: no list. */
+  private listLeft: i32 = -1;
+  private listStarted: bool = false;
+  private mapStarted: bool = false;
+
+  constructor(columns: i32) {
+    super();
+    this.labels = new StaticArray<usize>(columns);
+    this.lengths = new StaticArray<usize>(columns);
+    this.counts = new StaticArray<bool>(columns);
+  }
+
+  addLabel(start: usize, length: usize, counts: bool): void {
+    const label = heap.alloc(length + 16);
+    memory.copy(label, start, length);
+    this.labels[this.columns] = label;
+    this.lengths[this.columns] = length;
+    this.counts[this.columns] = counts;
+    this.columns += 1;
+  }
+
+  begin(line: u64): void {
+    if (this.open) this.drop();
+    this.open = true;
+    this.line = line;
+    this.next = 0;
+    this.rowAt = this.values.length;
+    this.keyAt = this.keys.length;
+    this.tail.clear();
+  }
+
+  /** The key is the first column, and is never empty. */
+  text(start: usize, end: usize, plain: bool): void {
+    if (this.next == 0) this.keys.copy(start, end - start);
+    this.label();
+    if (start == end) this.word(NULL);
+    else this.string(start, end, plain);
+  }
+
+  uint16(value: i32, isNull: bool): void {
+    this.label();
+    if (isNull) {
+      this.word(NULL);
+      return;
+    }
+    this.values.reserve(LONGEST_NUMBER);
+    let power = 10_000;
+    while (power > value && power > 1) power /= 10;
+    for (; power > 0; power /= 10) this.values.byte(ZERO + <u8>((value / power) % 10));
+  }
+
+  float64(value: f64, isNull: bool, start: usize, end: usize): void {
+    this.label();
+    if (isNull) this.word(NULL);
+    else if (start != 0) this.values.copy(start, end - start);
+    else {
+      this.values.reserve(LONGEST_NUMBER);
+      this.values.end += hostWriteNumber(value, this.values.end);
+    }
+  }
+
+  bool(value: bool, isNull: bool): void {
+    this.label();
+    if (isNull) this.word(NULL);
+    else if (value) this.word(TRUE);
+    else {
+      this.word(FALS);
+      this.values.byte(LOWER_E);
+    }
+  }
+
+  datetime(value: i64, isNull: bool): void {
+    const to = unchecked(this.counts[this.next]) ? this.values : this.tail;
+    this.labelTo(to);
+    if (isNull) this.wordTo(to, NULL);
+    else {
+      to.reserve(LONGEST_TIME);
+      addTime(to, value);
+    }
+  }
+
+  mapBegin(entries: u32): void {
+    this.label();
+    this.values.byte(OPEN_OBJECT);
+    this.mapStarted = false;
+    this.listLeft = -1;
+  }
+
+  mapKey(start: usize, end: usize, plain: bool): void {
+    if (this.mapStarted) this.values.byte(COMMA);
+    this.mapStarted = true;
+    this.string(start, end, plain);
+    this.values.byte(COLON);
+  }
+
+  mapList(values: u32): void {
+    this.values.byte(OPEN_LIST);
+    this.listStarted = false;
+    this.listLeft = values;
+    if (values == 0) this.values.byte(CLOSE_LIST);
+  }
+
+  mapText(start: usize, end: usize, plain: bool): void {
+    if (this.listLeft <= 0) {
+      this.string(start, end, plain);
+      return;
+    }
+    if (this.listStarted) this.values.byte(COMMA);
+    this.listStarted = true;
+    this.string(start, end, plain);
+    this.listLeft -= 1;
+    if (this.listLeft == 0) this.values.byte(CLOSE_LIST);
+  }
+
+  mapEnd(): void {
+    this.values.byte(CLOSE_OBJECT);
+  }
+
+  end(): void {
+    const out = this.values;
+    const counted = out.length - this.rowAt;
+    if (this.tail.length > 0) out.copy(this.tail.start, this.tail.length);
+    out.byte(CLOSE_OBJECT);
+    const told = this.told;
+    told.reserve(28);
+    const at = told.end;
+    store<u32>(at, <u32>this.rowAt);
+    store<u32>(at, <u32>(out.length - this.rowAt), 4);
+    store<u32>(at, <u32>counted, 8);
+    store<u32>(at, <u32>this.keyAt, 12);
+    store<u32>(at, <u32>(this.keys.length - this.keyAt), 16);
+    store<u64>(at, this.line, 20);
+    told.end += 28;
+    this.rows += 1;
+    this.open = false;
+  }
+
+  drop(): void {
+    this.values.end = this.values.start + this.rowAt;
+    this.keys.end = this.keys.start + this.keyAt;
+    this.open = false;
+  }
+
+  full(): bool {
+    return this.values.length >= FULL;
+  }
+
+  clear(): void {
+    this.told.clear();
+    this.values.clear();
+    this.keys.clear();
+    this.rows = 0;
+    this.open = false;
+  }
+
+  private label(): void {
+    this.labelTo(this.values);
+  }
+
+  private labelTo(to: Growing): void {
+    to.copy(unchecked(this.labels[this.next]), unchecked(this.lengths[this.next]));
+    this.next += 1;
+  }
+
+  private word(word: u32): void {
+    this.wordTo(this.values, word);
+  }
+
+  private wordTo(to: Growing, word: u32): void {
+    to.reserve(4);
+    store<u32>(to.end, word);
+    to.end += 4;
+  }
+
+  private string(start: usize, end: usize, plain: bool): void {
+    const out = this.values;
+    out.reserve((end - start) * (plain ? 1 : LONGEST_ESCAPE) + 2);
+    out.byte(QUOTE);
+    if (plain) {
+      copyText(out.end, start, end - start);
+      out.end += end - start;
+    } else addEscaped(out, start, end);
+    out.byte(QUOTE);
+  }
+}
+
+/** Each character as JSON.stringify spells it. There is room for it. */
+function addEscaped(out: Growing, start: usize, end: usize): void {
+  let at = start;
+  while (at < end) {
+    const bytes = v128.load(at);
+    v128.store(out.end, bytes);
+    const found = i8x16.bitmask(
+      v128.or(
+        v128.or(i8x16.eq(bytes, i8x16.splat(QUOTE)), i8x16.eq(bytes, i8x16.splat(BACKSLASH))),
+        i8x16.lt_u(bytes, i8x16.splat(SPACE)),
+      ),
+    );
+    const ordinary = min<usize>(found == 0 ? 16 : <usize>ctz(found), end - at);
+    out.end += ordinary;
+    at += ordinary;
+    if (found != 0 && at < end) {
+      escape(out, load<u8>(at));
+      at += 1;
+    }
+  }
+}

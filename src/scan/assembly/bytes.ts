@@ -1,0 +1,108 @@
+/** Linear memory: bytes that grow at their end, and copies in steps of 16 bytes. */
+
+/** So many bytes behind every text may be read, and behind the end of every buffer written: copies go in whole steps. */
+export const SLACK: usize = 16;
+const FIRST_CAPACITY: usize = 4096;
+
+/** Copies a text. Up to SLACK bytes more than `length` are read and written. */
+// @ts-ignore: decorator
+@inline
+export function copyText(to: usize, from: usize, length: usize): void {
+  v128.store(to, v128.load(from));
+  for (let done: usize = 16; done < length; done += 16) v128.store(to + done, v128.load(from + done));
+}
+
+/** Whether so many bytes, four at least, are the same in two places. */
+export function sameBytes(a: usize, b: usize, length: usize): bool {
+  if (length < 16) {
+    if (length < 8) {
+      const last = length - 4;
+      return load<u32>(a) == load<u32>(b) && load<u32>(a + last) == load<u32>(b + last);
+    }
+    const last = length - 8;
+    return load<u64>(a) == load<u64>(b) && load<u64>(a + last) == load<u64>(b + last);
+  }
+  let done: usize = 0;
+  for (; done + 16 <= length; done += 16) {
+    if (v128.any_true(v128.xor(v128.load(a + done), v128.load(b + done)))) return false;
+  }
+  const last = length - 16;
+  return !v128.any_true(v128.xor(v128.load(a + last), v128.load(b + last)));
+}
+
+/** The order of two texts by their bytes: below 0, 0, above 0. */
+export function compareBytes(a: usize, aLength: usize, b: usize, bLength: usize): i32 {
+  const shorter = min(aLength, bLength);
+  for (let at: usize = 0; at < shorter; at++) {
+    const difference = <i32>load<u8>(a + at) - <i32>load<u8>(b + at);
+    if (difference != 0) return difference;
+  }
+  return <i32>aLength - <i32>bLength;
+}
+
+/**
+ * Bytes that grow at their end; their memory is kept when they are taken. `keep` draws a line behind what is to stay, `drop`
+ * goes back to it.
+ */
+@final
+export class Growing {
+  start: usize = 0;
+  end: usize = 0;
+  private limit: usize = 0;
+  private kept: usize = 0;
+
+  constructor() {
+    this.start = heap.alloc(FIRST_CAPACITY);
+    this.end = this.start;
+    this.limit = this.start + FIRST_CAPACITY - SLACK;
+  }
+
+  @inline
+  get length(): usize {
+    return this.end - this.start;
+  }
+
+  /** Makes room for so many bytes behind the end. What was a place in these bytes is none any more. */
+  @inline
+  reserve(size: usize): void {
+    if (this.end + size > this.limit) this.grow(size);
+  }
+
+  private grow(size: usize): void {
+    const length = this.length;
+    const capacity = max<usize>(2 * (this.limit + SLACK - this.start), length + size + SLACK);
+    this.start = heap.realloc(this.start, capacity);
+    this.end = this.start + length;
+    this.limit = this.start + capacity - SLACK;
+  }
+
+  @inline
+  keep(): void {
+    this.kept = this.length;
+  }
+
+  @inline
+  drop(): void {
+    this.end = this.start + this.kept;
+  }
+
+  @inline
+  clear(): void {
+    this.end = this.start;
+    this.kept = 0;
+  }
+
+  @inline
+  byte(value: u8): void {
+    this.reserve(1);
+    store<u8>(this.end, value);
+    this.end += 1;
+  }
+
+  @inline
+  copy(from: usize, length: usize): void {
+    this.reserve(length);
+    copyText(this.end, from, length);
+    this.end += length;
+  }
+}

@@ -1,0 +1,121 @@
+/** Dates and date-times of the source (contract 3, "Dates"), as milliseconds since 1970, UTC. */
+
+const SPACE: u8 = 0x20;
+const PLUS: u8 = 0x2b;
+const DASH: u8 = 0x2d;
+const DOT: u8 = 0x2e;
+const ZERO: u8 = 0x30;
+const COLON: u8 = 0x3a;
+const LETTER_T: u8 = 0x54;
+const LETTER_Z: u8 = 0x5a;
+
+/** 1900-01-01, and the first moment too late: 2300-01-01. */
+const EARLIEST: i64 = -2_208_988_800_000;
+const END: i64 = 10_413_792_000_000;
+/** An offset is less than a day: no other year can come to lie in the range. */
+const FIRST_YEAR: i32 = 1899;
+const LAST_YEAR: i32 = 2300;
+
+const DATE_LENGTH: usize = 10;
+const SECONDS_END: usize = 19;
+const MAX_FRACTION_DIGITS: usize = 9;
+const MINUTE: i32 = 60_000;
+const DAY: i64 = 86_400_000;
+
+/** What is no date or time of the form. No value that is one comes near it. */
+export const NO_TIME: i64 = i64.MIN_VALUE;
+const FAULT: i32 = i32.MIN_VALUE;
+
+/**
+ * `YYYY-MM-DD`, or `YYYY-MM-DD[T ]hh:mm:ss[.f{1,9}][Z|±hh:mm|±hhmm]` without any other character; NO_TIME when the text is not
+ * of that form, is no day of the calendar, or lies outside 1900 to 2299 once the offset is applied.
+ */
+export function parseDateTime(start: usize, end: usize): i64 {
+  const length = end - start;
+  if (length < DATE_LENGTH) return NO_TIME;
+  const day = parseDay(start);
+  if (day == FAULT) return NO_TIME;
+  let moment = <i64>day * DAY;
+  if (length != DATE_LENGTH) {
+    const separator = load<u8>(start + DATE_LENGTH);
+    if (length < SECONDS_END || (separator != LETTER_T && separator != SPACE)) return NO_TIME;
+    const time = parseTime(start + DATE_LENGTH + 1);
+    if (time == FAULT) return NO_TIME;
+    moment += time;
+    if (length != SECONDS_END) {
+      const rest = parseRest(start + SECONDS_END, end);
+      if (rest == FAULT) return NO_TIME;
+      moment += rest;
+    }
+  }
+  return moment >= EARLIEST && moment < END ? moment : NO_TIME;
+}
+
+/** Days since 1970. */
+function parseDay(at: usize): i32 {
+  const year = 100 * twoDigits(at) + twoDigits(at + 2);
+  const month = twoDigits(at + 5);
+  const day = twoDigits(at + 8);
+  if (load<u8>(at + 4) != DASH || load<u8>(at + 7) != DASH) return FAULT;
+  if (year < FIRST_YEAR || year > LAST_YEAR || month < 1 || month > 12 || day < 1) return FAULT;
+  if (day > daysIn(year, month)) return FAULT;
+  // Days from 0000-03-01, with years that begin in March, so that the leap day is a year's last (Hinnant, chrono-compatible date algorithms).
+  const marchYear = month > 2 ? year : year - 1;
+  const inYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
+  return 365 * marchYear + marchYear / 4 - marchYear / 100 + marchYear / 400 + inYear - 719_468;
+}
+
+function daysIn(year: i32, month: i32): i32 {
+  if (month == 2) return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28;
+  return month == 4 || month == 6 || month == 9 || month == 11 ? 30 : 31;
+}
+
+/** Milliseconds of `hh:mm:ss`. */
+function parseTime(at: usize): i32 {
+  const hour = twoDigits(at);
+  const minute = twoDigits(at + 3);
+  const second = twoDigits(at + 6);
+  if (load<u8>(at + 2) != COLON || load<u8>(at + 5) != COLON) return FAULT;
+  if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59) return FAULT;
+  return ((hour * 60 + minute) * 60 + second) * 1000;
+}
+
+/** What a fraction and an offset add, in milliseconds. */
+function parseRest(start: usize, end: usize): i32 {
+  let at = start;
+  let milliseconds: i32 = 0;
+  if (load<u8>(at) == DOT) {
+    const first = at + 1;
+    for (at = first; at < end && <u8>(load<u8>(at) - ZERO) <= 9; at++) {
+      // The digits beyond milliseconds are dropped as written, so that they are also cut forwards before 1970.
+      if (at < first + 3) milliseconds = milliseconds * 10 + <i32>(load<u8>(at) - ZERO);
+    }
+    const count = at - first;
+    if (count < 1 || count > MAX_FRACTION_DIGITS) return FAULT;
+    if (count < 3) milliseconds *= count == 1 ? 100 : 10;
+  }
+  if (at == end) return milliseconds;
+  const offset = parseOffset(at, end);
+  return offset == FAULT ? FAULT : milliseconds - offset;
+}
+
+/** The zone from `at` to the end of the text, in milliseconds east of UTC. */
+function parseOffset(at: usize, end: usize): i32 {
+  const length = end - at;
+  const sign = load<u8>(at);
+  if (length == 1) return sign == LETTER_Z ? 0 : FAULT;
+  if (length < 5 || (sign != PLUS && sign != DASH)) return FAULT;
+  const withColon = load<u8>(at + 3) == COLON;
+  if (length != <usize>(withColon ? 6 : 5)) return FAULT;
+  const hours = twoDigits(at + 1);
+  const minutes = twoDigits(at + (withColon ? 4 : 3));
+  if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59) return FAULT;
+  return (sign == PLUS ? 1 : -1) * (hours * 60 + minutes) * MINUTE;
+}
+
+/** A number below zero when they are no digits, also after it was multiplied by 100 and another was added. */
+function twoDigits(at: usize): i32 {
+  const tens = <i32>load<u8>(at) - ZERO;
+  const ones = <i32>load<u8>(at + 1) - ZERO;
+  return tens < 0 || tens > 9 || ones < 0 || ones > 9 ? -100_000 : 10 * tens + ones;
+}

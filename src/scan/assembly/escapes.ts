@@ -1,0 +1,146 @@
+/** Escapes in JSON strings (RFC 8259, section 7), and texts that are spelt anew. */
+import { Growing } from './bytes';
+
+const SPACE: u8 = 0x20;
+const QUOTE: u8 = 0x22;
+const SLASH: u8 = 0x2f;
+const BACKSLASH: u8 = 0x5c;
+const LOWER_U: u8 = 0x75;
+const ESCAPE_LENGTH: usize = 6;
+/** Of a character in UTF-8, or of an escape. */
+const MAX_LENGTH: usize = 6;
+
+/** What a byte behind a backslash stands for; 0 for `u`, and for all that may not stand there. */
+const meanings = heap.alloc(256);
+/** What stands behind a backslash for a byte; 0 where there is no such escape. */
+const shorts = heap.alloc(256);
+memory.fill(meanings, 0, 256);
+memory.fill(shorts, 0, 256);
+meaning(0x22, 0x22);
+meaning(0x5c, 0x5c);
+meaning(0x62, 0x08);
+meaning(0x66, 0x0c);
+meaning(0x6e, 0x0a);
+meaning(0x72, 0x0d);
+meaning(0x74, 0x09);
+store<u8>(meanings + SLASH, SLASH);
+
+function meaning(letter: u8, character: u8): void {
+  store<u8>(meanings + letter, character);
+  store<u8>(shorts + character, letter);
+}
+
+/** Whether a byte may stand behind a backslash, without digits behind it. */
+// @ts-ignore: decorator
+@inline
+export function isSimpleEscape(byte: u8): bool {
+  return load<u8>(meanings + byte) != 0;
+}
+
+/** The UTF-16 unit of four hexadecimal digits; below 0 when they are none. */
+export function hexUnit(at: usize): i32 {
+  return (hexDigit(at) << 12) | (hexDigit(at + 1) << 8) | (hexDigit(at + 2) << 4) | hexDigit(at + 3);
+}
+
+/** -1 for no digit, and -1 shifted is negative still. */
+function hexDigit(at: usize): i32 {
+  const byte = <i32>load<u8>(at);
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const letter = (byte | 0x20) - 0x61;
+  return letter >= 0 && letter < 6 ? letter + 10 : -1;
+}
+
+/** Appends what a string says that was scanned. */
+export function unescape(to: Growing, start: usize, end: usize): void {
+  to.reserve(end - start);
+  let at = start;
+  while (at < end) {
+    const byte = load<u8>(at);
+    if (byte != BACKSLASH) {
+      to.byte(byte);
+      at += 1;
+    } else if (load<u8>(at + 1) != LOWER_U) {
+      to.byte(load<u8>(meanings + load<u8>(at + 1)));
+      at += 2;
+    } else {
+      utf8(to, codePointAt(at));
+      at = behind(at);
+    }
+  }
+}
+
+/** Appends a string that was scanned, with its quotes, each character spelt as JSON.stringify does. @returns the place behind it */
+export function respell(to: Growing, start: usize): usize {
+  to.byte(QUOTE);
+  let at = start + 1;
+  while (true) {
+    const byte = load<u8>(at);
+    if (byte != BACKSLASH) {
+      to.byte(byte);
+      at += 1;
+      if (byte == QUOTE) return at;
+    } else if (load<u8>(at + 1) == SLASH) {
+      to.byte(SLASH);
+      at += 2;
+    } else if (load<u8>(at + 1) != LOWER_U) {
+      to.byte(BACKSLASH);
+      to.byte(load<u8>(at + 1));
+      at += 2;
+    } else {
+      const codePoint = codePointAt(at);
+      if (codePoint < 0x80) escape(to, <u8>codePoint);
+      else utf8(to, codePoint);
+      at = behind(at);
+    }
+  }
+}
+
+/** Appends a character of ASCII as it stands in a JSON string. */
+export function escape(to: Growing, character: u8): void {
+  to.reserve(MAX_LENGTH);
+  const short = load<u8>(shorts + character);
+  if (short != 0) {
+    to.byte(BACKSLASH);
+    to.byte(short);
+  } else if (character >= SPACE) to.byte(character);
+  else {
+    to.byte(BACKSLASH);
+    to.byte(LOWER_U);
+    to.byte(0x30);
+    to.byte(0x30);
+    to.byte(0x30 + (character >> 4));
+    const digit = character & 15;
+    to.byte(digit < 10 ? 0x30 + digit : 0x57 + digit);
+  }
+}
+
+/** The character that an escape or a pair of them says. */
+function codePointAt(at: usize): i32 {
+  const unit = hexUnit(at + 2);
+  return isSurrogate(unit) ? 0x10000 + ((unit - 0xd800) << 10) + (hexUnit(at + 8) - 0xdc00) : unit;
+}
+
+function behind(at: usize): usize {
+  return at + (isSurrogate(hexUnit(at + 2)) ? 2 * ESCAPE_LENGTH : ESCAPE_LENGTH);
+}
+
+function isSurrogate(unit: i32): bool {
+  return unit >= 0xd800 && unit <= 0xdfff;
+}
+
+function utf8(to: Growing, codePoint: i32): void {
+  if (codePoint < 0x80) {
+    to.byte(<u8>codePoint);
+    return;
+  }
+  if (codePoint < 0x800) to.byte(<u8>(0xc0 | (codePoint >> 6)));
+  else {
+    if (codePoint < 0x10000) to.byte(<u8>(0xe0 | (codePoint >> 12)));
+    else {
+      to.byte(<u8>(0xf0 | (codePoint >> 18)));
+      to.byte(<u8>(0x80 | ((codePoint >> 12) & 0x3f)));
+    }
+    to.byte(<u8>(0x80 | ((codePoint >> 6) & 0x3f)));
+  }
+  to.byte(<u8>(0x80 | (codePoint & 0x3f)));
+}

@@ -1,0 +1,88 @@
+/** What the host calls whatever the format: re-exported by each module's entry. Places are addresses in memory. */
+import { Growing, SLACK } from './bytes';
+import { keyCount } from './keys';
+import { RowWriter } from './writer';
+
+export { beginBlock, lineCount, offsetSum, rowCount } from './lines';
+export { isSeen } from './line';
+export { listKey, nameLength, nameStart } from './keys';
+export { beginCondition, wantValue } from './where';
+
+const block = new Growing();
+const argument = new Growing();
+/** For rows that the host makes itself. */
+let writer = changetype<RowWriter>(0);
+
+/** The writer of rows that the host makes. */
+export function setWriter(to: RowWriter): void {
+  writer = to;
+}
+
+/** Room for a block of so many bytes, for the host to write; what lay there before is gone. */
+export function blockRoom(size: usize): usize {
+  return roomIn(block, size);
+}
+
+/** Room for a text that the host hands over. */
+export function textRoom(size: usize): usize {
+  return roomIn(argument, size);
+}
+
+function roomIn(buffer: Growing, size: usize): usize {
+  buffer.clear();
+  buffer.reserve(size + SLACK);
+  return buffer.start;
+}
+
+/** The highest number of a key. */
+export function lastKey(): u32 {
+  return keyCount;
+}
+
+export function rowBegin(line: f64): void {
+  writer.begin(<u64>line);
+}
+
+export function rowText(start: usize, end: usize, plain: bool): void {
+  writer.text(start, end, plain);
+}
+
+export function rowUint16(value: i32, isNull: bool): void {
+  writer.uint16(value, isNull);
+}
+
+export function rowFloat64(value: f64, isNull: bool): void {
+  writer.float64(value, isNull, 0, 0);
+}
+
+export function rowBool(value: bool, isNull: bool): void {
+  writer.bool(value, isNull);
+}
+
+export function rowDatetime(value: f64, isNull: bool): void {
+  writer.datetime(<i64>value, isNull);
+}
+
+export function rowMapBegin(entries: u32): void {
+  writer.mapBegin(entries);
+}
+
+export function rowMapKey(start: usize, end: usize, plain: bool): void {
+  writer.mapKey(start, end, plain);
+}
+
+export function rowMapList(values: u32): void {
+  writer.mapList(values);
+}
+
+export function rowMapText(start: usize, end: usize, plain: bool): void {
+  writer.mapText(start, end, plain);
+}
+
+export function rowMapEnd(): void {
+  writer.mapEnd();
+}
+
+export function rowEnd(): void {
+  writer.end();
+}

@@ -1,0 +1,12 @@
+/** Kinds of columns (contract 3). The host uses these numbers too: see ../kinds.ts. */
+export const DOMAIN: u32 = 0;
+export const TEXT: u32 = 1;
+export const JSON_TEXT: u32 = 2;
+export const UINT16: u32 = 3;
+export const FLOAT64: u32 = 4;
+export const BOOL: u32 = 5;
+export const DATETIME: u32 = 6;
+export const TECHNOLOGIES: u32 = 7;
+export const DNS_RECORDS: u32 = 8;
+export const SOCIAL_NETWORKS: u32 = 9;
+export const UNPARSED: u32 = 10;

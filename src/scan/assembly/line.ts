@@ -1,0 +1,80 @@
+/** The object of a line: which token each source column has. */
+import { NO_KEY, behindKey, findKey, keyCount, keyLength, predictKey, recordedOf } from './keys';
+import { NOT_TAKEN, clearScan, scanValue, skipSpace } from './scan';
+import { overflow, top } from './tape';
+
+const LF: u8 = 0x0a;
+const COMMA: u8 = 0x2c;
+const COLON: u8 = 0x3a;
+const OPEN_BRACE: u8 = 0x7b;
+const CLOSE_BRACE: u8 = 0x7d;
+
+const MAX_KEYS: usize = 257;
+/** For each key its token in the line, 0 where the line has none; of one that stands twice the later counts. */
+const tokens = heap.alloc(4 * MAX_KEYS);
+/** For each key whether it has stood in a line that was taken. */
+const seen = heap.alloc(MAX_KEYS);
+
+/** The token of a key's value. */
+// @ts-ignore: decorator
+@inline
+export function tokenOf(id: u32): usize {
+  return load<u32>(tokens + 4 * id);
+}
+
+/** Whether a key has stood in a line that was taken since `forgetSeen`. */
+export function isSeen(id: u32): bool {
+  return load<u8>(seen + id) != 0;
+}
+
+export function forgetSeen(): void {
+  memory.fill(seen, 0, MAX_KEYS);
+}
+
+/** The line that was scanned last is taken: its keys are keys of the file. */
+// @ts-ignore: decorator
+@inline
+export function acceptLine(): void {
+  for (let id: u32 = 1; id <= keyCount; id++) if (load<u32>(tokens + 4 * id) != 0) store<u8>(seen + id, 1);
+}
+
+/** Scans the line at `start`. @returns the place of its LF, or NOT_TAKEN */
+export function scanLine(start: usize): usize {
+  clearScan();
+  memory.fill(tokens, 0, 4 * (keyCount + 1));
+  let at = skipSpace(start);
+  if (load<u8>(at) != OPEN_BRACE) return NOT_TAKEN;
+  at = skipSpace(at + 1);
+  if (load<u8>(at) == CLOSE_BRACE) return behindLine(at + 1);
+  let key = NO_KEY;
+  while (true) {
+    const predicted = predictKey(key, at);
+    if (predicted != NO_KEY) {
+      key = predicted;
+      at += keyLength(key);
+    } else {
+      key = findKey(key, at);
+      if (key == NO_KEY) return NOT_TAKEN;
+      // A key that is new has no token of an earlier line.
+      if (key == keyCount) store<u32>(tokens + 4 * key, 0);
+      at = skipSpace(behindKey);
+      if (load<u8>(at) != COLON) return NOT_TAKEN;
+      at += 1;
+    }
+    at = skipSpace(at);
+    const token = top;
+    at = scanValue(at, recordedOf(key), 0);
+    if (at == NOT_TAKEN) return NOT_TAKEN;
+    store<u32>(tokens + 4 * key, <u32>token);
+    at = skipSpace(at);
+    const byte = load<u8>(at);
+    at += 1;
+    if (byte == COMMA) at = skipSpace(at);
+    else return byte == CLOSE_BRACE && !overflow ? behindLine(at) : NOT_TAKEN;
+  }
+}
+
+function behindLine(start: usize): usize {
+  const at = load<u8>(start) == LF ? start : skipSpace(start);
+  return load<u8>(at) == LF ? at : NOT_TAKEN;
+}

@@ -1,0 +1,78 @@
+/** The lines of a block, one after the other, until one comes that is not taken. */
+import { forgetKeys } from './keys';
+import { acceptLine, forgetSeen, scanLine, tokenOf } from './line';
+import { Rows } from './rows';
+import { NOT_TAKEN } from './scan';
+import { readDomain } from './text';
+import { UNKNOWN, UNWANTED, isWanted } from './where';
+import { RowWriter } from './writer';
+
+/** Key of the column that has the domain. */
+const DOMAIN_KEY: u32 = 1;
+
+/** Lines that were taken, and rows among them, since `beginBlock`. */
+let takenLines: u32 = 0;
+let takenRows: u32 = 0;
+/** Sum of (line - first line of the block) over the rows. */
+let offsets: u64 = 0;
+
+/** Begins a block: another set of keys may be met in it. */
+export function beginBlock(): void {
+  takenLines = 0;
+  takenRows = 0;
+  offsets = 0;
+  forgetKeys();
+  forgetSeen();
+}
+
+/** @returns lines that were taken since `beginBlock`: rows, and those that `where` took away */
+export function lineCount(): u32 {
+  return takenLines;
+}
+
+/** @returns rows among them */
+export function rowCount(): u32 {
+  return takenRows;
+}
+
+/** @returns sum over these rows of the line's place in the block, from 0 */
+export function offsetSum(): f64 {
+  return <f64>offsets;
+}
+
+/**
+ * Encodes lines. Bytes from `from` to `to` are whole lines, of valid UTF-8; an LF stands behind each.
+ * @param firstLine number of the block's first line in the file
+ * @param offset place in the block, from 0, of the line that begins at `from`
+ * @param longest line that is taken, in bytes
+ * @returns where the line begins that was not taken, or before which rows should be taken, or `to`
+ */
+export function encodeLines<W extends RowWriter>(
+  rows: Rows<W>,
+  from: usize,
+  to: usize,
+  firstLine: f64,
+  offset: u32,
+  longest: u32,
+): usize {
+  let at = from;
+  let place = <u64>offset;
+  while (at < to && !rows.full) {
+    const lineFeed = scanLine(at);
+    if (lineFeed == NOT_TAKEN || lineFeed - at > longest || !readDomain(tokenOf(DOMAIN_KEY))) return at;
+    const wanted = isWanted();
+    if (wanted == UNKNOWN) return at;
+    if (wanted != UNWANTED) {
+      // `where` may have read texts of its own.
+      readDomain(tokenOf(DOMAIN_KEY));
+      if (!rows.write(<u64>firstLine + place)) return at;
+      takenRows += 1;
+      offsets += place;
+    }
+    acceptLine();
+    takenLines += 1;
+    place += 1;
+    at = lineFeed + 1;
+  }
+  return at;
+}

@@ -1,0 +1,279 @@
+/**
+ * JSON values from bytes (RFC 8259), onto the tape. What is taken, JSON.parse takes with the same meaning; what is not may still
+ * be JSON: nesting deeper than MAX_DEPTH, unpaired surrogates. The bytes are valid UTF-8, and an LF stands behind the line:
+ * it ends every token and is no white space here.
+ */
+import { clearKeyHashes, dropKeyHashes, forgetKeyHashes, isAgain } from './key-hashes';
+import { hexUnit, isSimpleEscape } from './escapes';
+import {
+  ARRAY,
+  ESCAPED,
+  FALSE,
+  NULL,
+  NUMBER,
+  OBJECT,
+  ODD,
+  STRING,
+  TRUE,
+  UNTIDY,
+  addToken,
+  clearTape,
+  closeToken,
+  top,
+} from './tape';
+
+const TAB: u8 = 0x09;
+const CR: u8 = 0x0d;
+const SPACE: u8 = 0x20;
+const QUOTE: u8 = 0x22;
+const PLUS: u8 = 0x2b;
+const COMMA: u8 = 0x2c;
+const DASH: u8 = 0x2d;
+const DOT: u8 = 0x2e;
+const SLASH: u8 = 0x2f;
+const ZERO: u8 = 0x30;
+const COLON: u8 = 0x3a;
+const OPEN_BRACKET: u8 = 0x5b;
+const BACKSLASH: u8 = 0x5c;
+const CLOSE_BRACKET: u8 = 0x5d;
+const LOWER_E: u8 = 0x65;
+const LOWER_U: u8 = 0x75;
+const OPEN_BRACE: u8 = 0x7b;
+const CLOSE_BRACE: u8 = 0x7d;
+/** Makes a capital of ASCII small; only of `E` it makes an `e`. */
+const CASE_BIT: u8 = 0x20;
+
+/** `null`, `true`, and `alse`, as words. */
+const NULL_WORD: u32 = 0x6c6c756e;
+const TRUE_WORD: u32 = 0x65757274;
+const ALSE_WORD: u32 = 0x65736c61;
+
+/** No place: the value is not taken. */
+export const NOT_TAKEN: usize = 0;
+/** The stack is the engine's: it must not run out. */
+const MAX_DEPTH: i32 = 128;
+/** Up to so many significant digits a decimal is its double's shortest spelling, if it has no zeros to spare. */
+const SAFE_DIGITS: usize = 15;
+/** JavaScript writes smaller numbers with an exponent. */
+const MAX_LEADING_ZEROS: usize = 5;
+
+/** What of the line so far is UNTIDY, and what is ODD, counted. */
+let untidy: u32 = 0;
+let odd: u32 = 0;
+/** Flags of the string that was scanned last. */
+export let stringFlags: u32 = 0;
+
+/** Begins a line. */
+export function clearScan(): void {
+  clearTape();
+  forgetKeyHashes();
+  untidy = 0;
+  odd = 0;
+}
+
+/** The first place from `at` on that is no white space. */
+// @ts-ignore: decorator
+@inline
+export function skipSpace(at: usize): usize {
+  return load<u8>(at) > SPACE ? at : skipWhite(at);
+}
+
+function skipWhite(start: usize): usize {
+  let at = start;
+  while (true) {
+    const byte = load<u8>(at);
+    if (byte != SPACE && byte != TAB && byte != CR) break;
+    at += 1;
+  }
+  if (at != start) untidy += 1;
+  return at;
+}
+
+/**
+ * Scans the value that begins at `at`.
+ * @param recorded 0 and above: its token is added, and of containers so many levels of what they hold; below: none
+ * @returns the place behind it, or NOT_TAKEN
+ */
+export function scanValue(at: usize, recorded: i32, depth: i32): usize {
+  const byte = load<u8>(at);
+  if (byte == QUOTE) return scanString(at, recorded >= 0);
+  if (byte == OPEN_BRACE) return scanObject(at, recorded, depth);
+  if (byte == OPEN_BRACKET) return scanArray(at, recorded, depth);
+  return scanBare(at, recorded >= 0);
+}
+
+/** The first quote, backslash or control character from `at` on. */
+// @ts-ignore: decorator
+@inline
+function endOfPlain(start: usize): usize {
+  let at = start;
+  while (true) {
+    const bytes = v128.load(at);
+    const found = v128.or(
+      v128.or(i8x16.eq(bytes, i8x16.splat(QUOTE)), i8x16.eq(bytes, i8x16.splat(BACKSLASH))),
+      i8x16.lt_u(bytes, i8x16.splat(SPACE)),
+    );
+    const mask = i8x16.bitmask(found);
+    if (mask != 0) return at + <usize>ctz(mask);
+    at += 16;
+  }
+}
+
+/** Scans the string whose quote must stand at `start`. */
+export function scanString(start: usize, recorded: bool): usize {
+  if (load<u8>(start) != QUOTE) return NOT_TAKEN;
+  let flags = STRING;
+  let at = endOfPlain(start + 1);
+  while (load<u8>(at) != QUOTE) {
+    if (load<u8>(at) != BACKSLASH) return NOT_TAKEN;
+    const kind = load<u8>(at + 1);
+    if (isSimpleEscape(kind)) {
+      flags |= ESCAPED;
+      at += 2;
+      if (kind == SLASH) {
+        flags |= UNTIDY;
+        untidy += 1;
+      }
+    } else {
+      flags |= ESCAPED | UNTIDY;
+      untidy += 1;
+      at = behindUnits(at);
+      if (at == NOT_TAKEN) return NOT_TAKEN;
+    }
+    at = endOfPlain(at);
+  }
+  stringFlags = flags;
+  if (recorded) addToken(flags, start + 1, at);
+  return at + 1;
+}
+
+/** Behind the `\uXXXX` that must stand at `at`, or the pair of surrogates. */
+function behindUnits(at: usize): usize {
+  if (load<u8>(at + 1) != LOWER_U) return NOT_TAKEN;
+  const unit = hexUnit(at + 2);
+  if (unit < 0) return NOT_TAKEN;
+  if (unit < 0xd800 || unit > 0xdfff) return at + 6;
+  if (unit > 0xdbff || load<u8>(at + 6) != BACKSLASH || load<u8>(at + 7) != LOWER_U) return NOT_TAKEN;
+  const low = hexUnit(at + 8);
+  return low >= 0xdc00 && low <= 0xdfff ? at + 12 : NOT_TAKEN;
+}
+
+/** A number or a literal. */
+function scanBare(start: usize, recorded: bool): usize {
+  const word = load<u32>(start);
+  let kind: u32;
+  let end = start + 4;
+  if (word == NULL_WORD) kind = NULL;
+  else if (word == TRUE_WORD) kind = TRUE;
+  else if (load<u8>(start) == 0x66 && load<u32>(start + 1) == ALSE_WORD) {
+    kind = FALSE;
+    end += 1;
+  } else return scanNumber(start, recorded);
+  if (recorded) addToken(kind, start, end);
+  return end;
+}
+
+function scanNumber(start: usize, recorded: bool): usize {
+  const negative = load<u8>(start) == DASH;
+  const first = negative ? start + 1 : start;
+  let at = behindDigits(first);
+  const zero = load<u8>(first) == ZERO;
+  if (at == first || (zero && at != first + 1)) return NOT_TAKEN;
+  let digits = at - first;
+  let own = !(negative && zero);
+  if (load<u8>(at) == DOT) {
+    const fraction = at + 1;
+    at = behindDigits(fraction);
+    if (at == fraction) return NOT_TAKEN;
+    digits += at - fraction;
+    own = own && load<u8>(at - 1) != ZERO && (!zero || zerosFrom(fraction) <= MAX_LEADING_ZEROS);
+  }
+  if ((load<u8>(at) | CASE_BIT) == LOWER_E) {
+    const sign = load<u8>(at + 1);
+    const exponent = sign == PLUS || sign == DASH ? at + 2 : at + 1;
+    at = behindDigits(exponent);
+    if (at == exponent) return NOT_TAKEN;
+    own = false;
+  }
+  own = own && digits <= SAFE_DIGITS;
+  if (!own) odd += 1;
+  if (recorded) addToken(own ? NUMBER : NUMBER | ODD, start, at);
+  return at;
+}
+
+// @ts-ignore: decorator
+@inline
+function behindDigits(start: usize): usize {
+  let at = start;
+  while (<u8>(load<u8>(at) - ZERO) <= 9) at += 1;
+  return at;
+}
+
+function zerosFrom(start: usize): usize {
+  let at = start;
+  while (load<u8>(at) == ZERO) at += 1;
+  return at - start;
+}
+
+function scanObject(start: usize, recorded: i32, depth: i32): usize {
+  if (depth == MAX_DEPTH) return NOT_TAKEN;
+  const token = top;
+  if (recorded >= 0) addToken(OBJECT, start, 0);
+  const untidyBefore = untidy;
+  const oddBefore = odd;
+  const keys = clearKeyHashes();
+  let at = skipSpace(start + 1);
+  let byte = load<u8>(at);
+  if (byte == CLOSE_BRACE) at += 1;
+  else {
+    while (true) {
+      const key = at + 1;
+      at = scanString(at, recorded > 0);
+      if (at == NOT_TAKEN) return NOT_TAKEN;
+      // JavaScript puts keys that are integers before the others, and of two that are alike it keeps one.
+      if (<u8>(load<u8>(key) - ZERO) <= 9 || (stringFlags & UNTIDY) != 0 || isAgain(keys, key, at - 1)) odd += 1;
+      at = skipSpace(at);
+      if (load<u8>(at) != COLON) return NOT_TAKEN;
+      at = scanValue(skipSpace(at + 1), recorded - 1, depth + 1);
+      if (at == NOT_TAKEN) return NOT_TAKEN;
+      at = skipSpace(at);
+      byte = load<u8>(at);
+      at += 1;
+      if (byte != COMMA) break;
+      at = skipSpace(at);
+    }
+    if (byte != CLOSE_BRACE) return NOT_TAKEN;
+  }
+  dropKeyHashes(keys);
+  if (recorded >= 0) closeToken(token, OBJECT | flagsSince(untidyBefore, oddBefore), at);
+  return at;
+}
+
+function scanArray(start: usize, recorded: i32, depth: i32): usize {
+  if (depth == MAX_DEPTH) return NOT_TAKEN;
+  const token = top;
+  if (recorded >= 0) addToken(ARRAY, start, 0);
+  const untidyBefore = untidy;
+  const oddBefore = odd;
+  let at = skipSpace(start + 1);
+  if (load<u8>(at) == CLOSE_BRACKET) at += 1;
+  else {
+    let byte: u8;
+    while (true) {
+      at = scanValue(at, recorded - 1, depth + 1);
+      if (at == NOT_TAKEN) return NOT_TAKEN;
+      at = skipSpace(at);
+      byte = load<u8>(at);
+      at += 1;
+      if (byte != COMMA) break;
+      at = skipSpace(at);
+    }
+    if (byte != CLOSE_BRACKET) return NOT_TAKEN;
+  }
+  if (recorded >= 0) closeToken(token, ARRAY | flagsSince(untidyBefore, oddBefore), at);
+  return at;
+}
+
+function flagsSince(untidyBefore: u32, oddBefore: u32): u32 {
+  return (untidy == untidyBefore ? 0 : UNTIDY) | (odd == oddBefore ? 0 : ODD);
+}

@@ -1,0 +1,91 @@
+/**
+ * The tokens of one line, in its order. Those that an array or object holds follow it, the first right behind it, each other
+ * where the one before says `next`, up to the container's own `next`. An object's are key, value, key, value.
+ */
+
+/** Kinds of tokens. NONE stands for a value that is missing: address 0 holds zeros, and is its token. */
+export const NONE: u32 = 0;
+export const NULL: u32 = 1;
+export const TRUE: u32 = 2;
+export const FALSE: u32 = 3;
+export const NUMBER: u32 = 4;
+export const STRING: u32 = 5;
+export const ARRAY: u32 = 6;
+export const OBJECT: u32 = 7;
+const KIND: u32 = 7;
+
+/** Flag of a string that has a backslash: its bytes are not yet its text. */
+export const ESCAPED: u32 = 8;
+/** Flag of a value whose JSON text is not the one that is stored: white space, or an escape that could be spelt otherwise. */
+export const UNTIDY: u32 = 16;
+/** Flag of a value whose JSON text is for JavaScript to write: a number that it spells otherwise, keys that it would reorder. */
+export const ODD: u32 = 32;
+
+/** Bytes of a token: kind and flags, start, end, and the token behind it with all it holds. */
+export const TOKEN: usize = 16;
+const MAX_TOKENS: usize = 64 * 1024;
+
+const tape = heap.alloc(MAX_TOKENS * TOKEN);
+const limit = tape + MAX_TOKENS * TOKEN;
+
+/** Where the next token will be. */
+export let top: usize = tape;
+/** More tokens came than there is room for: the line cannot be taken. */
+export let overflow: bool = false;
+
+/** Forgets the line. */
+export function clearTape(): void {
+  top = tape;
+  overflow = false;
+}
+
+/** Adds a token. `start` and `end`: of a string what is between the quotes, of others the whole. */
+// @ts-ignore: decorator
+@inline
+export function addToken(kindAndFlags: u32, start: usize, end: usize): void {
+  const token = top;
+  store<u32>(token, kindAndFlags);
+  store<u32>(token, <u32>start, 4);
+  store<u32>(token, <u32>end, 8);
+  store<u32>(token, <u32>(token + TOKEN), 12);
+  if (token + 2 * TOKEN > limit) overflow = true;
+  else top = token + TOKEN;
+}
+
+/** Ends a container: every token added since it is in it. */
+export function closeToken(token: usize, kindAndFlags: u32, end: usize): void {
+  store<u32>(token, kindAndFlags);
+  store<u32>(token, <u32>end, 8);
+  store<u32>(token, <u32>top, 12);
+}
+
+// @ts-ignore: decorator
+@inline
+export function kindOf(token: usize): u32 {
+  return load<u32>(token) & KIND;
+}
+
+/** Kind and flags. */
+// @ts-ignore: decorator
+@inline
+export function marksOf(token: usize): u32 {
+  return load<u32>(token);
+}
+
+// @ts-ignore: decorator
+@inline
+export function startOf(token: usize): usize {
+  return load<u32>(token, 4);
+}
+
+// @ts-ignore: decorator
+@inline
+export function endOf(token: usize): usize {
+  return load<u32>(token, 8);
+}
+
+// @ts-ignore: decorator
+@inline
+export function nextOf(token: usize): usize {
+  return load<u32>(token, 12);
+}

@@ -1,0 +1,30 @@
+/** What a destination's format is written through. A row that is begun again takes back what it had written. */
+
+/**
+ * Takes normalised values in the order of its columns. A text lies from `start` to `end`, good until the call returns; `plain`
+ * promises that it holds no quote, backslash or control character.
+ */
+export abstract class RowWriter {
+  /** `line`: its number in the file. */
+  abstract begin(line: u64): void;
+  abstract text(start: usize, end: usize, plain: bool): void;
+  abstract uint16(value: i32, isNull: bool): void;
+  /** The number also stands from `start` to `end` as JavaScript spells it, unless `start` is 0. */
+  abstract float64(value: f64, isNull: bool, start: usize, end: usize): void;
+  abstract bool(value: bool, isNull: bool): void;
+  /** Milliseconds since 1970, UTC. */
+  abstract datetime(value: i64, isNull: bool): void;
+  /** So many entries follow, then `mapEnd`. */
+  abstract mapBegin(entries: u32): void;
+  /** One `mapText` follows in a text-map and in unparsed, one `mapList` in a list-map. */
+  abstract mapKey(start: usize, end: usize, plain: bool): void;
+  /** So many `mapText` follow. */
+  abstract mapList(values: u32): void;
+  abstract mapText(start: usize, end: usize, plain: bool): void;
+  abstract mapEnd(): void;
+  abstract end(): void;
+  /** Takes back what the row has written that is not ended. */
+  abstract drop(): void;
+  /** Whether what was written should be taken before more comes. */
+  abstract full(): bool;
+}

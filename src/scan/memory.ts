@@ -1,0 +1,50 @@
+/** The memory of a scanner's module, as the host reads and writes it. */
+
+/** So many bytes behind a text are read by the module (SLACK in assembly/bytes.ts); they must not look like one. */
+const SLACK = 64;
+/** Of UTF-8, for each UTF-16 unit. */
+const MAX_BYTES_PER_UNIT = 3;
+
+/** What every module exports of its memory: see assembly/host.ts. */
+export interface MemoryExports {
+  readonly memory: WebAssembly.Memory;
+  blockRoom(size: number): number;
+  textRoom(size: number): number;
+}
+
+/** A text in memory, from `start` to `end`. */
+export interface Place {
+  readonly start: number;
+  readonly end: number;
+}
+
+export class ScanMemory {
+  readonly #exports: MemoryExports;
+  #bytes: Buffer<ArrayBuffer>;
+
+  constructor(exports: MemoryExports) {
+    this.#exports = exports;
+    this.#bytes = Buffer.from(exports.memory.buffer);
+  }
+
+  /** All of it. Memory that has grown is another buffer: good until the next call into the module. */
+  get bytes(): Buffer<ArrayBuffer> {
+    if (this.#bytes.buffer !== this.#exports.memory.buffer) this.#bytes = Buffer.from(this.#exports.memory.buffer);
+    return this.#bytes;
+  }
+
+  /** Copies a block, and puts `lineEnd` behind it. @returns where it begins */
+  putBlock(block: Uint8Array, lineEnd: number): number {
+    const start = this.#exports.blockRoom(block.length + SLACK);
+    this.bytes.set(block, start);
+    this.bytes.fill(0, start + block.length, start + block.length + SLACK);
+    this.bytes[start + block.length] = lineEnd;
+    return start;
+  }
+
+  /** Writes a text where it is good until the next one. */
+  putText(text: string): Place {
+    const start = this.#exports.textRoom(text.length * MAX_BYTES_PER_UNIT + SLACK);
+    return { start, end: start + this.bytes.write(text, start) };
+  }
+}
