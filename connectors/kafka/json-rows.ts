@@ -15,8 +15,20 @@ interface JsonExports extends ScanExports {
 }
 
 /** What the module tells of a row: see JsonWriter. */
-const TOLD_BYTES = 28;
+const TOLD_NUMBERS = 7;
 const TWO_32 = 2 ** 32;
+
+/** Where a row lies in `bytes`. */
+export interface JsonRow {
+  readonly bytes: Buffer;
+  readonly key: number;
+  readonly keyEnd: number;
+  readonly value: number;
+  readonly valueEnd: number;
+  /** Up to here the value counts as a change. */
+  readonly countedEnd: number;
+  readonly line: number;
+}
 
 /** What both passes share. A subclass takes the finished rows in `rowEnded`. */
 export abstract class JsonRows extends ScannedRows<JsonExports> {
@@ -32,11 +44,8 @@ export abstract class JsonRows extends ScannedRows<JsonExports> {
     }
   }
 
-  /**
-   * A row is whole; it is only lent.
-   * @param counted how many bytes of the value count as a change
-   */
-  protected abstract rowEnded(key: Buffer, value: Buffer, counted: number, line: number): void;
+  /** A row is whole. It is only lent, and so is what tells of it. */
+  protected abstract rowEnded(row: JsonRow): void;
   protected abstract taken(): Uint8Array<ArrayBuffer>;
 
   take(): Uint8Array<ArrayBuffer> {
@@ -55,17 +64,16 @@ export abstract class JsonRows extends ScannedRows<JsonExports> {
     const { bytes } = memory;
     const values = exports.values();
     const keys = exports.keys();
-    const first = exports.told();
-    const last = first + exports.writtenRows() * TOLD_BYTES;
-    for (let told = first; told < last; told += TOLD_BYTES) {
-      const valueAt = values + bytes.readUInt32LE(told);
-      const keyAt = keys + bytes.readUInt32LE(told + 12);
-      this.rowEnded(
-        bytes.subarray(keyAt, keyAt + bytes.readUInt32LE(told + 16)),
-        bytes.subarray(valueAt, valueAt + bytes.readUInt32LE(told + 4)),
-        bytes.readUInt32LE(told + 8),
-        bytes.readUInt32LE(told + 20) + TWO_32 * bytes.readUInt32LE(told + 24),
-      );
+    const told = new Uint32Array(bytes.buffer, exports.told(), exports.writtenRows() * TOLD_NUMBERS);
+    const row = { bytes, key: 0, keyEnd: 0, value: 0, valueEnd: 0, countedEnd: 0, line: 0 };
+    for (let at = 0; at < told.length; at += TOLD_NUMBERS) {
+      row.value = values + (told[at] as number);
+      row.valueEnd = row.value + (told[at + 1] as number);
+      row.countedEnd = row.value + (told[at + 2] as number);
+      row.key = keys + (told[at + 3] as number);
+      row.keyEnd = row.key + (told[at + 4] as number);
+      row.line = (told[at + 5] as number) + TWO_32 * (told[at + 6] as number);
+      this.rowEnded(row);
     }
     exports.clear();
   }

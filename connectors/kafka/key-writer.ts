@@ -1,7 +1,7 @@
 /** The row writer of the first pass: of each row only its key, the hash of its message, and its line (PublishedLoad). */
 import type { Column, RowWriter, Where } from '../../src/types.ts';
 import { type Compression, compress } from './compression.ts';
-import { JsonRows } from './json-rows.ts';
+import { type JsonRow, JsonRows } from './json-rows.ts';
 import { messageBytes } from './record-batch.ts';
 import { hashCounted } from './value-hash.ts';
 
@@ -35,19 +35,19 @@ class KeyWriter extends JsonRows {
     this.#options = options;
   }
 
-  protected rowEnded(key: Buffer, value: Buffer, counted: number, line: number): void {
-    const refused = this.#refusal(key, value);
-    const raw = refused === '' ? 0 : Math.min(value.length, RAW_BYTES);
+  protected rowEnded({ bytes, key, keyEnd, value, valueEnd, countedEnd, line }: JsonRow): void {
+    const refused = this.#refusal(keyEnd - key, bytes, value, valueEnd);
+    const raw = refused === '' ? 0 : Math.min(valueEnd - value, RAW_BYTES);
     this.#reserve(ROW_BYTES + refused.length + raw);
-    this.#count(key.length);
-    this.#outLength += key.copy(this.#out, this.#outLength);
-    this.#outLength += hashCounted(value.subarray(0, counted)).copy(this.#out, this.#outLength);
+    this.#count(keyEnd - key);
+    this.#outLength += bytes.copy(this.#out, this.#outLength, key, keyEnd);
+    this.#outLength += hashCounted(bytes.subarray(value, countedEnd)).copy(this.#out, this.#outLength);
     this.#outLength = this.#out.writeUInt32LE(line >>> 0, this.#outLength);
     this.#outLength = this.#out.writeUInt32LE(Math.floor(line / 2 ** 32), this.#outLength);
     this.#count(refused.length);
     this.#outLength += this.#out.write(refused, this.#outLength, 'latin1');
     this.#count(raw);
-    this.#outLength += value.copy(this.#out, this.#outLength, 0, raw);
+    this.#outLength += bytes.copy(this.#out, this.#outLength, value, value + raw);
   }
 
   protected taken(): Uint8Array<ArrayBuffer> {
@@ -58,11 +58,11 @@ class KeyWriter extends JsonRows {
   }
 
   /** Why no message can be made of the row; empty: one can. What is large is compressed to see, as it would be sent. */
-  #refusal(key: Buffer, value: Buffer): string {
+  #refusal(keyBytes: number, bytes: Buffer, value: number, valueEnd: number): string {
     const { maxMessageBytes, compression, headerBytes } = this.#options;
-    const plain = messageBytes(key.length, value.length, headerBytes);
+    const plain = messageBytes(keyBytes, valueEnd - value, headerBytes);
     if (plain <= maxMessageBytes) return '';
-    const saved = value.length - compress(compression, value).bytes.length;
+    const saved = valueEnd - value - compress(compression, bytes.subarray(value, valueEnd)).bytes.length;
     if (saved > 0 && plain - saved + SLACK <= maxMessageBytes) return '';
     return `the message has ${plain} bytes (${plain - saved} compressed), the topic takes ${maxMessageBytes} (max.message.bytes)`;
   }

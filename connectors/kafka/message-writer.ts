@@ -1,6 +1,6 @@
 /** The row writer of the second pass: rows as messages, in record batches that are ready but for their producer. */
 import type { Column, RowWriter, Where } from '../../src/types.ts';
-import { JsonRows } from './json-rows.ts';
+import { type JsonRow, JsonRows } from './json-rows.ts';
 import { type BatchOptions, RecordBatches } from './record-batch.ts';
 
 export function createRowWriter(columns: readonly Column[], options: unknown, where: Where): RowWriter {
@@ -15,8 +15,8 @@ class MessageWriter extends JsonRows {
     this.#batches = new RecordBatches(options);
   }
 
-  protected rowEnded(key: Buffer, value: Buffer): void {
-    this.#batches.add(key, value);
+  protected rowEnded({ bytes, key, keyEnd, value, valueEnd }: JsonRow): void {
+    this.#batches.addPart(bytes, key, keyEnd, value, valueEnd);
   }
 
   protected taken(): Uint8Array<ArrayBuffer> {

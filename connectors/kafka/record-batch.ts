@@ -91,18 +91,29 @@ export class RecordBatches {
 
   /** Adds a message; the bytes are copied. @param value null: a tombstone */
   add(key: Buffer, value: Buffer | null): void {
-    const partition = partitionOf(key, 0, key.length, this.#options.partitions);
-    const open = this.#batchFor(partition, messageBytes(key.length, value?.length ?? -1, this.#headers.length));
-    const body = bodyBytes(open.records, key.length, value?.length ?? -1, this.#headers.length);
+    this.#add(key, 0, key.length, value, 0, value?.length ?? -1);
+  }
+
+  /** Adds a message whose key and value are parts of the same bytes; they are copied. */
+  addPart(bytes: Buffer, key: number, keyEnd: number, value: number, valueEnd: number): void {
+    this.#add(bytes, key, keyEnd, bytes, value, valueEnd);
+  }
+
+  #add(keyIn: Buffer, key: number, keyEnd: number, valueIn: Buffer | null, value: number, valueEnd: number): void {
+    const keyLength = keyEnd - key;
+    const valueLength = valueEnd - value;
+    const partition = partitionOf(keyIn, key, keyEnd, this.#options.partitions);
+    const open = this.#batchFor(partition, messageBytes(keyLength, valueLength, this.#headers.length));
+    const body = bodyBytes(open.records, keyLength, valueLength, this.#headers.length);
     const { bytes } = open;
     let at = writeVarint(bytes, open.length, body);
     bytes[at++] = 0; // attributes
     bytes[at++] = 0; // the batch's own time
     at = writeVarint(bytes, at, open.records);
-    at = writeVarint(bytes, at, key.length);
-    at += key.copy(bytes, at);
-    at = writeVarint(bytes, at, value?.length ?? -1);
-    if (value !== null) at += value.copy(bytes, at);
+    at = writeVarint(bytes, at, keyLength);
+    at += keyIn.copy(bytes, at, key, keyEnd);
+    at = writeVarint(bytes, at, valueLength);
+    if (valueIn !== null) at += valueIn.copy(bytes, at, value, valueEnd);
     at += this.#headers.copy(bytes, at);
     open.length = at;
     open.records += 1;

@@ -6,6 +6,7 @@ import { scanDepth, scanKind } from './kinds.ts';
 import type { ScanExports, ScanModule } from './module.ts';
 
 const LF = 0x0a;
+const PART_BYTES = 256 * 1024;
 /** The columns that have a source column; the places of these, from 1, are the numbers of the keys. */
 const LISTED = COLUMNS.filter(({ from }) => from !== null);
 
@@ -48,32 +49,55 @@ function keyOf(name: string): number {
 class ModuleScanner implements LineScanner {
   readonly #module: ScanModule<ScanExports>;
   readonly #drain: () => boolean;
-  /** Where the block lies. */
-  #block = 0;
+  #bytes = Buffer.alloc(0);
   #firstLine = 1;
+  /** Which part of the block lies in the module's memory, and where. */
+  #from = 0;
+  #to = 0;
+  #place = 0;
 
   constructor(module: ScanModule<ScanExports>, drain: () => boolean) {
     this.#module = module;
     this.#drain = drain;
   }
 
-  begin(bytes: Uint8Array, firstLine: number): void {
-    // The last line of a file may lack its LF.
-    this.#block = this.#module.memory.putBlock(bytes, LF);
+  begin(bytes: Uint8Array<ArrayBuffer>, firstLine: number): void {
+    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#firstLine = firstLine;
+    this.#from = 0;
+    this.#to = 0;
     this.#module.exports.beginBlock();
   }
 
   encode(start: number, end: number, offset: number): number {
     const { exports } = this.#module;
-    const block = this.#block;
     const before = exports.lineCount();
-    let at = block + start;
-    do {
-      const place = offset + exports.lineCount() - before;
-      at = exports.encode(at, block + end, this.#firstLine, place, MAX_LINE_BYTES);
-    } while (this.#drain() && at < block + end);
-    return Math.min(at - block, end);
+    let at = start;
+    while (at < end) {
+      if (at < this.#from || at >= this.#to) this.#load(at, end);
+      const shift = this.#place - this.#from;
+      const to = Math.min(this.#to, end);
+      const taken = exports.lineCount() - before;
+      const reached = exports.encode(at + shift, to + shift, this.#firstLine, offset + taken, MAX_LINE_BYTES) - shift;
+      // The last line of a file may lack its LF: the one behind it is none of the block.
+      at = Math.min(reached, to);
+      if (!this.#drain() && at < to) break;
+    }
+    return at;
+  }
+
+  /** Brings whole lines into memory: a part of the block that stays in the processor's cache while it is read. */
+  #load(start: number, end: number): void {
+    const bytes = this.#bytes;
+    let to = Math.min(start + PART_BYTES, end);
+    if (to < end) {
+      to = bytes.lastIndexOf(LF, to - 1) + 1;
+      if (to <= start) to = bytes.indexOf(LF, start) + 1;
+      if (to === 0) to = end;
+    }
+    this.#place = this.#module.memory.putBlock(bytes.subarray(start, to), LF);
+    this.#from = start;
+    this.#to = to;
   }
 
   taken(): TakenLines {

@@ -67,10 +67,10 @@ export interface RowWriter {
  */
 export interface LineScanner {
   /**
-   * Begins a block. The bytes are copied.
+   * Begins a block, whose bytes are read until the next begins.
    * @param firstLine number in the file of its first line
    */
-  begin(bytes: Uint8Array, firstLine: number): void;
+  begin(bytes: Uint8Array<ArrayBuffer>, firstLine: number): void;
   /**
    * Encodes whole lines, valid UTF-8, until one comes that it does not take.
    * @param offset place in the block, from 0, of the line that begins at `start`

@@ -1,11 +1,12 @@
 /** Rows as JSON values, one to a line, each behind its key, its line and how much of it counts. */
-import { JsonRows } from '../../connectors/kafka/json-rows.ts';
+import { type JsonRow, JsonRows } from '../../connectors/kafka/json-rows.ts';
 
 export class JsonLines extends JsonRows {
   #lines: string[] = [];
 
-  protected rowEnded(key: Buffer, value: Buffer, counted: number, line: number): void {
-    this.#lines.push(`${line} ${counted} ${key.toString()} ${value.toString()}\n`);
+  protected rowEnded({ bytes, key, keyEnd, value, valueEnd, countedEnd, line }: JsonRow): void {
+    const [domain, json] = [bytes.toString('utf8', key, keyEnd), bytes.toString('utf8', value, valueEnd)];
+    this.#lines.push(`${line} ${countedEnd - value} ${domain} ${json}\n`);
   }
 
   protected taken(): Uint8Array<ArrayBuffer> {

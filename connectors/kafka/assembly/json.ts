@@ -230,12 +230,18 @@ export class JsonWriter extends RowWriter {
 
   private string(start: usize, end: usize, plain: bool): void {
     const out = this.values;
-    out.reserve((end - start) * (plain ? 1 : LONGEST_ESCAPE) + 2);
-    out.byte(QUOTE);
+    const length = end - start;
+    out.reserve(length * (plain ? 1 : LONGEST_ESCAPE) + 2);
+    const at = out.end;
+    store<u8>(at, QUOTE);
     if (plain) {
-      copyText(out.end, start, end - start);
-      out.end += end - start;
-    } else addEscaped(out, start, end);
+      copyText(at + 1, start, length);
+      store<u8>(at + 1 + length, QUOTE);
+      out.end = at + 2 + length;
+      return;
+    }
+    out.end = at + 1;
+    addEscaped(out, start, end);
     out.byte(QUOTE);
   }
 }

@@ -9,11 +9,12 @@ const COLON: u8 = 0x3a;
 const OPEN_BRACE: u8 = 0x7b;
 const CLOSE_BRACE: u8 = 0x7d;
 
-const MAX_KEYS: usize = 257;
+/** Four bytes for each, and whole steps of 16. */
+const KEYS_BYTES: usize = 4 * 260;
 /** For each key its token in the line, 0 where the line has none; of one that stands twice the later counts. */
-const tokens = heap.alloc(4 * MAX_KEYS);
-/** For each key whether it has stood in a line that was taken. */
-const seen = heap.alloc(MAX_KEYS);
+const tokens = heap.alloc(KEYS_BYTES);
+/** For each key its token in a line that was taken, several of them mixed; 0 where none had it. */
+const seen = heap.alloc(KEYS_BYTES);
 
 /** The token of a key's value. */
 // @ts-ignore: decorator
@@ -24,24 +25,27 @@ export function tokenOf(id: u32): usize {
 
 /** Whether a key has stood in a line that was taken since `forgetSeen`. */
 export function isSeen(id: u32): bool {
-  return load<u8>(seen + id) != 0;
+  return load<u32>(seen + 4 * id) != 0;
 }
 
 export function forgetSeen(): void {
-  memory.fill(seen, 0, MAX_KEYS);
+  memory.fill(seen, 0, KEYS_BYTES);
+  memory.fill(tokens, 0, KEYS_BYTES);
 }
 
 /** The line that was scanned last is taken: its keys are keys of the file. */
 // @ts-ignore: decorator
 @inline
 export function acceptLine(): void {
-  for (let id: u32 = 1; id <= keyCount; id++) if (load<u32>(tokens + 4 * id) != 0) store<u8>(seen + id, 1);
+  for (let at: usize = 0; at <= 4 * keyCount; at += 16) {
+    v128.store(seen + at, v128.or(v128.load(seen + at), v128.load(tokens + at)));
+  }
 }
 
 /** Scans the line at `start`. @returns the place of its LF, or NOT_TAKEN */
 export function scanLine(start: usize): usize {
   clearScan();
-  memory.fill(tokens, 0, 4 * (keyCount + 1));
+  for (let at: usize = 0; at <= 4 * keyCount; at += 16) v128.store(tokens + at, i64x2.splat(0));
   let at = skipSpace(start);
   if (load<u8>(at) != OPEN_BRACE) return NOT_TAKEN;
   at = skipSpace(at + 1);
@@ -55,8 +59,6 @@ export function scanLine(start: usize): usize {
     } else {
       key = findKey(key, at);
       if (key == NO_KEY) return NOT_TAKEN;
-      // A key that is new has no token of an earlier line.
-      if (key == keyCount) store<u32>(tokens + 4 * key, 0);
       at = skipSpace(behindKey);
       if (load<u8>(at) != COLON) return NOT_TAKEN;
       at += 1;

@@ -63,8 +63,6 @@ export function encodeLines<W extends RowWriter>(
     const wanted = isWanted();
     if (wanted == UNKNOWN) return at;
     if (wanted != UNWANTED) {
-      // `where` may have read texts of its own.
-      readDomain(tokenOf(DOMAIN_KEY));
       if (!rows.write(<u64>firstLine + place)) return at;
       takenRows += 1;
       offsets += place;

@@ -189,16 +189,28 @@ function scanNumber(start: usize, recorded: bool): usize {
     own = own && load<u8>(at - 1) != ZERO && (!zero || zerosFrom(fraction) <= MAX_LEADING_ZEROS);
   }
   if ((load<u8>(at) | CASE_BIT) == LOWER_E) {
+    const mark = at;
     const sign = load<u8>(at + 1);
     const exponent = sign == PLUS || sign == DASH ? at + 2 : at + 1;
     at = behindDigits(exponent);
     if (at == exponent) return NOT_TAKEN;
-    own = false;
+    own = own && !zero && isOwnScale(first, mark, exponent, at);
   }
   own = own && digits <= SAFE_DIGITS;
   if (!own) odd += 1;
   if (recorded) addToken(own ? NUMBER : NUMBER | ODD, start, at);
   return at;
+}
+
+/**
+ * Whether JavaScript writes an exponent so: `e`, a sign, no zeros in front, behind one digit and its fraction. It writes small
+ * numbers so from 1e-7 on; those near the smallest double have fewer digits than they show.
+ */
+function isOwnScale(first: usize, mark: usize, exponent: usize, end: usize): bool {
+  if (load<u8>(mark) != LOWER_E || load<u8>(mark + 1) != DASH || end - exponent > 2) return false;
+  if (mark != first + 1 && load<u8>(first + 1) != DOT) return false;
+  const digit = load<u8>(exponent);
+  return digit != ZERO && (end - exponent == 2 || digit >= ZERO + 7);
 }
 
 // @ts-ignore: decorator
