@@ -1,5 +1,5 @@
 /** A block's bytes, line by line (contract 3, "Lines"). */
-import { isAscii, isUtf8 } from 'node:buffer';
+import { isUtf8 } from 'node:buffer';
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -13,9 +13,6 @@ const OPENING_BRACE = 0x7b;
  */
 export class BlockLines {
   readonly #bytes: Buffer;
-  /** One look at the whole block spares one at each line. */
-  readonly #allAscii: boolean;
-  readonly #allUtf8: boolean;
   #start = 0;
   #end = 0;
   #following = 0;
@@ -23,8 +20,6 @@ export class BlockLines {
 
   constructor(bytes: Uint8Array<ArrayBuffer>) {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    this.#allAscii = isAscii(bytes);
-    this.#allUtf8 = this.#allAscii || isUtf8(bytes);
   }
 
   /** Moves to the next line; false when there is none. */
@@ -43,11 +38,6 @@ export class BlockLines {
   pass(following: number, lines: number): void {
     this.#following = following;
     this.#count += lines;
-  }
-
-  /** Whether every line is UTF-8. */
-  get allUtf8(): boolean {
-    return this.#allUtf8;
   }
 
   /** Where the next line begins. */
@@ -81,11 +71,11 @@ export class BlockLines {
   }
 
   isUtf8(): boolean {
-    return this.#allUtf8 || isUtf8(this.#bytes.subarray(this.#start, this.#end));
+    return isUtf8(this.#bytes.subarray(this.#start, this.#end));
   }
 
   /** The line as text; only for one that is UTF-8. */
   text(): string {
-    return this.#bytes.toString(this.#allAscii ? 'latin1' : 'utf8', this.#start, this.#end);
+    return this.#bytes.toString('utf8', this.#start, this.#end);
   }
 }

@@ -10,15 +10,12 @@ export class UsualLines {
   readonly #end: number;
   readonly #scanner: LineScanner | null;
   readonly #only: ChosenLines | undefined;
-  /** Every line is wanted, and is UTF-8: the scanner may run on from line to line. */
-  readonly #inRuns: boolean;
 
   constructor(block: Block, lines: BlockLines, scanner: LineScanner | null) {
     this.#lines = lines;
     this.#end = block.bytes.length;
     this.#scanner = scanner;
     this.#only = block.only === undefined ? undefined : new ChosenLines(block.only);
-    this.#inRuns = this.#only === undefined && lines.allUtf8;
     scanner?.begin(block.bytes, block.firstLine);
   }
 
@@ -34,14 +31,18 @@ export class UsualLines {
 
   /** Moves to the next line that the scanner does not take; false when there is none. */
   next(): boolean {
-    if (this.#inRuns) this.#run();
+    const only = this.#only;
+    if (only === undefined) {
+      this.#run();
+      return this.#lines.next();
+    }
     while (this.#lines.next()) {
-      if (this.#only?.has(this.#lines.count - 1) === false) continue;
-      if (this.#inRuns || !this.#takesThis()) return true;
+      if (only.has(this.#lines.count - 1) && !this.#takesThis()) return true;
     }
     return false;
   }
 
+  /** Every line is wanted: the scanner runs on from line to line. */
   #run(): void {
     const lines = this.#lines;
     const scanner = this.#scanner;
@@ -53,7 +54,7 @@ export class UsualLines {
 
   #takesThis(): boolean {
     const lines = this.#lines;
-    if (this.#scanner === null || !lines.isUtf8()) return false;
+    if (this.#scanner === null) return false;
     const end = Math.min(lines.following, this.#end);
     return this.#scanner.encode(lines.start, end, lines.count - 1) === end;
   }

@@ -1,4 +1,5 @@
 /** A module's scanner, told the schema and `where`. */
+import { isUtf8 } from 'node:buffer';
 import { MAX_LINE_BYTES } from '../encode/limits.ts';
 import { COLUMNS } from '../rows/columns.ts';
 import type { Column, LineScanner, TakenLines, Where } from '../types.ts';
@@ -74,7 +75,7 @@ class ModuleScanner implements LineScanner {
     const before = exports.lineCount();
     let at = start;
     while (at < end) {
-      if (at < this.#from || at >= this.#to) this.#load(at, end);
+      if ((at < this.#from || at >= this.#to) && !this.#load(at, end)) break;
       const shift = this.#place - this.#from;
       const to = Math.min(this.#to, end);
       const taken = exports.lineCount() - before;
@@ -86,18 +87,32 @@ class ModuleScanner implements LineScanner {
     return at;
   }
 
-  /** Brings whole lines into memory: a part of the block that stays in the processor's cache while it is read. */
-  #load(start: number, end: number): void {
+  /**
+   * Brings whole lines into memory: a part of the block that stays in the processor's cache while it is read.
+   * @returns false for a line that is not valid UTF-8
+   */
+  #load(start: number, end: number): boolean {
     const bytes = this.#bytes;
-    let to = Math.min(start + PART_BYTES, end);
-    if (to < end) {
-      to = bytes.lastIndexOf(LF, to - 1) + 1;
-      if (to <= start) to = bytes.indexOf(LF, start) + 1;
-      if (to === 0) to = end;
+    for (let size = PART_BYTES; ; size = Math.floor(size / 2)) {
+      const to = this.#lineEnd(start, size, end);
+      const part = bytes.subarray(start, to);
+      if (isUtf8(part)) {
+        this.#place = this.#module.memory.putBlock(part, LF);
+        this.#from = start;
+        this.#to = to;
+        return true;
+      }
+      if (part.indexOf(LF) === part.lastIndexOf(LF)) return false;
     }
-    this.#place = this.#module.memory.putBlock(bytes.subarray(start, to), LF);
-    this.#from = start;
-    this.#to = to;
+  }
+
+  /** Behind the last line end within so many bytes; where there is none, behind the first one. */
+  #lineEnd(start: number, size: number, end: number): number {
+    if (start + size >= end) return end;
+    const last = this.#bytes.lastIndexOf(LF, start + size - 1);
+    if (last >= start) return last + 1;
+    const first = this.#bytes.indexOf(LF, start);
+    return first === -1 ? end : first + 1;
   }
 
   taken(): TakenLines {

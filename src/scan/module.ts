@@ -48,6 +48,11 @@ export function openModule<Exports extends ScanExports>(file: URL): ScanModule<E
     host: {
       parseNumber: (start: number, end: number) => Number(memory.bytes.toString('latin1', start, end)),
       writeNumber: (value: number, to: number) => memory.bytes.write(String(value), to, 'latin1'),
+      respellNumber: (start: number, end: number, to: number) => {
+        // A zero has one form: -0 + 0 is 0.
+        const value = Number(memory.bytes.toString('latin1', start, end)) + 0;
+        return Number.isFinite(value) ? memory.bytes.write(String(value), to, 'latin1') : 0;
+      },
     },
   };
   const instance = new WebAssembly.Instance(new WebAssembly.Module(readFileSync(file)), imports);

@@ -72,7 +72,7 @@ export interface LineScanner {
    */
   begin(bytes: Uint8Array<ArrayBuffer>, firstLine: number): void;
   /**
-   * Encodes whole lines, valid UTF-8, until one comes that it does not take.
+   * Encodes whole lines until one comes that it does not take.
    * @param offset place in the block, from 0, of the line that begins at `start`
    * @returns where the line begins that was not taken, or `end`
    */

@@ -3,6 +3,7 @@
  * `buffers` tells where.
  */
 import { Growing, copyText } from '../../../src/scan/assembly/bytes';
+import { parseNumber } from '../../../src/scan/assembly/numbers';
 import { RowWriter } from '../../../src/scan/assembly/writer';
 
 const MAX_LENGTH_BYTES: usize = 5;
@@ -103,11 +104,19 @@ export class NativeWriter extends RowWriter {
     column.values.end += 2;
   }
 
-  float64(value: f64, isNull: bool, start: usize, end: usize): void {
+  float64(value: f64, isNull: bool): void {
     const column = this.nullable(isNull);
     column.values.reserve(8);
     store<f64>(column.values.end, value);
     column.values.end += 8;
+  }
+
+  number(start: usize, end: usize, own: bool): bool {
+    // A zero has one form: -0 + 0 is 0.
+    const value = parseNumber(start, end) + 0;
+    if (!isFinite(value)) return false;
+    this.float64(value, false);
+    return true;
   }
 
   bool(value: bool, isNull: bool): void {

@@ -37,6 +37,11 @@ const FULL: usize = 1024 * 1024;
 @external('host', 'writeNumber')
 declare function hostWriteNumber(value: f64, to: usize): usize;
 
+/** Writes the number that stands from `start` to `end` as JavaScript spells it. @returns how many bytes; 0: it overflows */
+// @ts-ignore: decorator
+@external('host', 'respellNumber')
+declare function hostRespellNumber(start: usize, end: usize, to: usize): usize;
+
 @final
 export class JsonWriter extends RowWriter {
   /** Of each row, as 32-bit numbers: where its value is, its length, what of it counts, where its key is, its length; and its line, in 64 bits. */
@@ -105,14 +110,25 @@ export class JsonWriter extends RowWriter {
     for (; power > 0; power /= 10) this.values.byte(ZERO + <u8>((value / power) % 10));
   }
 
-  float64(value: f64, isNull: bool, start: usize, end: usize): void {
+  float64(value: f64, isNull: bool): void {
     this.label();
     if (isNull) this.word(NULL);
-    else if (start != 0) this.values.copy(start, end - start);
     else {
       this.values.reserve(LONGEST_NUMBER);
       this.values.end += hostWriteNumber(value, this.values.end);
     }
+  }
+
+  number(start: usize, end: usize, own: bool): bool {
+    this.label();
+    if (own) this.values.copy(start, end - start);
+    else {
+      this.values.reserve(LONGEST_NUMBER);
+      const length = hostRespellNumber(start, end, this.values.end);
+      if (length == 0) return false;
+      this.values.end += length;
+    }
+    return true;
   }
 
   bool(value: bool, isNull: bool): void {

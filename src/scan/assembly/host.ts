@@ -52,7 +52,7 @@ export function rowUint16(value: i32, isNull: bool): void {
 }
 
 export function rowFloat64(value: f64, isNull: bool): void {
-  writer.float64(value, isNull, 0, 0);
+  writer.float64(value, isNull);
 }
 
 export function rowBool(value: bool, isNull: bool): void {

@@ -16,7 +16,7 @@ import { NO_TIME, parseDateTime } from './dates';
 import { keyCount, nameLength, nameStart } from './keys';
 import { tokenOf } from './line';
 import { MapRows } from './map-rows';
-import { parseNumber, parseUint16 } from './numbers';
+import { parseUint16 } from './numbers';
 import { FALSE, NULL, NUMBER, ODD, STRING, TRUE, endOf, kindOf, marksOf, startOf } from './tape';
 import { readBare, readJson, readNothing, readString, textEnd, textPlain, textStart } from './text';
 import { RowWriter } from './writer';
@@ -138,17 +138,9 @@ export class Rows<W extends RowWriter> {
 
   private float64(token: usize): bool {
     const kind = kindOf(token);
-    if (kind <= NULL) {
-      this.writer.float64(0, true, 0, 0);
-      return true;
-    }
-    if (kind != NUMBER) return false;
-    const start = startOf(token);
-    const end = endOf(token);
-    // A zero has one form: -0 + 0 is 0.
-    const value = parseNumber(start, end) + 0;
-    if (!isFinite(value)) return false;
-    this.writer.float64(value, false, (marksOf(token) & ODD) == 0 ? start : 0, end);
+    if (kind == NUMBER) return this.writer.number(startOf(token), endOf(token), (marksOf(token) & ODD) == 0);
+    if (kind > NULL) return false;
+    this.writer.float64(0, true);
     return true;
   }
 

@@ -9,8 +9,9 @@ export abstract class RowWriter {
   abstract begin(line: u64): void;
   abstract text(start: usize, end: usize, plain: bool): void;
   abstract uint16(value: i32, isNull: bool): void;
-  /** The number also stands from `start` to `end` as JavaScript spells it, unless `start` is 0. */
-  abstract float64(value: f64, isNull: bool, start: usize, end: usize): void;
+  abstract float64(value: f64, isNull: bool): void;
+  /** A number as it stands; `own`: JavaScript spells it so. @returns false for one that overflows: nothing is written */
+  abstract number(start: usize, end: usize, own: bool): bool;
   abstract bool(value: bool, isNull: bool): void;
   /** Milliseconds since 1970, UTC. */
   abstract datetime(value: i64, isNull: bool): void;
