@@ -1,5 +1,5 @@
 /**
- * Mode `sync`, once something is held: the difference between `next` and the live table goes into `delta`, which is merged to
+ * Mode `sync`, once something is held: the difference between what landed and the live table goes into `delta`, which is merged to
  * one part and attached: one metadata statement makes it visible (architecture 3). Rows, then changes, then the record of
  * what is held; a kill in between is repeated from phase `ready`, in which delta and changes are fixed.
  */
@@ -17,7 +17,7 @@ import {
   selectRangeStarts,
 } from './difference.ts';
 import { literal } from './names.ts';
-import type { Next } from './next.ts';
+import { comparedRows, type Landed } from './next.ts';
 import type { TableMode } from './schema.ts';
 import type { Staging } from './staging.ts';
 import type { WorkState } from './state.ts';
@@ -50,12 +50,12 @@ export async function buildDelta(
   staging: Staging,
   tables: LiveTables,
   work: WorkState,
-  { rows, unique, comparable }: Next & { readonly comparable: boolean },
+  { comparable, ...landed }: Landed & { readonly comparable: boolean },
   signal: AbortSignal,
 ): Promise<Counts> {
   const names: DifferenceTables = {
     live: tables.live,
-    next: staging.table('next'),
+    next: await comparedRows(staging, tables.live, landed, signal),
     diff: await remade(staging, 'diff', null, signal),
     delta: await remade(staging, 'delta', `AS ${tables.live} COMMENT ''`, signal),
     changes: staging.table('changes'),
@@ -64,7 +64,7 @@ export async function buildDelta(
     columns: tables.columns,
     deletes: tables.deletes,
     comparable,
-    unique,
+    unique: landed.unique,
     source: work.source,
     fileDate: work.file.date,
     previousDate: work.previousDate ?? work.file.date,
@@ -84,7 +84,7 @@ export async function buildDelta(
     for (const range of ranges) await statement(staging, insertUpdateChanges(names, context, range), signal);
     await mergeToOnePart(staging, 'changes', signal);
   }
-  return countDifferences(staging, rows, signal);
+  return countDifferences(staging, landed.rows, signal);
 }
 
 /** Makes a delta visible, then its changes. Harmless when repeated. */

@@ -10,7 +10,7 @@ import { saveHeld } from './held.ts';
 import { recordEnded, recordLoaded, recordRejects } from './history.ts';
 import { identifier } from './names.ts';
 import { OWN_WRITTEN_COLUMNS } from './native.ts';
-import { buildNext } from './next.ts';
+import { buildNext, countLanded } from './next.ts';
 import type { Staging } from './staging.ts';
 import { type HeldSource, type LiveState, layoutOf, type WorkState } from './state.ts';
 import {
@@ -93,17 +93,18 @@ export class ClickHouseLoad implements Load {
     await verifyRows(this.#staging, signal);
     const columns = await sourceColumns(this.#staging, signal);
     this.#work = { ...this.#work, sourceColumns: columns };
-    const next = await buildNext(this.#staging, table, mode, this.#work, signal);
-    const { rows } = next;
+    const different = await countLanded(this.#staging, signal);
+    const { rows } = different;
     const result = { ...resultOf(totals), inserted: rows, ...columnNews(before?.sourceColumns ?? null, columns) };
     const first = mode === 'sync' && !shared && Object.keys(live.sources).length === 0;
+    if (mode !== 'sync' || first) await buildNext(this.#staging, table, mode, this.#work, different, signal);
     if (mode === 'replace' || first) return this.#exchange(live, result, rows, signal);
     if (mode === 'append') {
       await buildPartition(this.#staging, this.#work, rows, signal);
       return this.#ready(result, signal);
     }
     const comparable = before === null || before.layout === layoutOf(context.tables.columns);
-    const counts = await buildDelta(this.#staging, context.tables, this.#work, { ...next, comparable }, signal);
+    const counts = await buildDelta(this.#staging, context.tables, this.#work, { ...different, comparable }, signal);
     return this.#ready({ ...result, ...counts }, signal);
   }
 

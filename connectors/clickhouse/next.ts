@@ -1,61 +1,101 @@
 /** The rows that landed, as a table like the live one, each domain once. Nothing is copied: parts are hard-linked. */
 import { DomainsyncError } from '../../src/errors.ts';
-import { literal } from './names.ts';
-import { type TableMode, tableKeys } from './schema.ts';
+import { landingSettings } from './landing.ts';
+import { literal, type StagingPart } from './names.ts';
+import { type TableMode, tableEngine, tableKeys } from './schema.ts';
 import type { Staging } from './staging.ts';
 import type { WorkState } from './state.ts';
 import { mergeToOnePart, numberOf, remade, repeatable, statement } from './statements.ts';
 
-/** What stands in `next`. */
-export interface Next {
-  /** Rows that readers will see of it. */
+/** What has landed. */
+export interface Landed {
+  /** Different domains: the rows that readers will see of it. */
   readonly rows: number;
-  /** Each domain stands there once: it can be read without FINAL. */
+  /** Each domain has landed once: it can be read without FINAL. */
   readonly unique: boolean;
 }
 
+/** Counts what has landed. */
+export async function countLanded(staging: Staging, signal: AbortSignal): Promise<Landed> {
+  const landed = staging.table('rows');
+  const all = await numberOf(staging, `SELECT count() AS n FROM ${landed}`, signal);
+  // Parts are sorted by domain: equal ones meet, and memory stays small.
+  const domains = `SELECT domain FROM ${landed} GROUP BY domain SETTINGS optimize_aggregation_in_order = 1`;
+  const rows = await numberOf(staging, `SELECT count() AS n FROM (${domains})`, signal);
+  return { rows, unique: rows === all };
+}
+
 /**
- * Makes `next` anew.
- * @param live the table that it is to be like, qualified and quoted
+ * Makes `next` anew: a table like the live one, to take its place or to give it a partition.
+ * @param live qualified and quoted
  */
 export async function buildNext(
   staging: Staging,
   live: string,
   mode: TableMode,
-  work: WorkState,
+  work: Pick<WorkState, 'source' | 'file'>,
+  landed: Landed,
   signal: AbortSignal,
-): Promise<Next> {
-  const landed = staging.table('rows');
-  const next = await remade(staging, 'next', `AS ${live} COMMENT ''`, signal);
+): Promise<void> {
   const partition = mode === 'append' ? sourcePartition(work) : 'tuple()';
-  const attach = (into: string, from: string): Promise<void> =>
-    statement(staging, `ALTER TABLE ${into} ATTACH PARTITION ${partition} FROM ${from}`, signal);
-  const all = await numberOf(staging, `SELECT count() AS n FROM ${landed}`, signal);
-  // Parts are sorted by domain: equal ones meet, and memory stays small.
-  const domains = `SELECT domain FROM ${landed} GROUP BY domain SETTINGS optimize_aggregation_in_order = 1`;
-  const rows = await numberOf(staging, `SELECT count() AS n FROM (${domains})`, signal);
-  const unique = rows === all;
-  if (mode === 'sync' || unique) {
-    await attach(next, landed);
-    return { rows, unique };
-  }
-  // Of a domain that stands twice the later line counts: merging takes the others away, which happens in files with a fault only.
-  const merged = await remade(
-    staging,
-    'merged',
-    `AS ${live} ENGINE = ReplacingMergeTree(_version) ${tableKeys(mode)} COMMENT ''`,
-    signal,
-  );
-  await attach(merged, landed);
+  const from =
+    mode === 'sync' || landed.unique
+      ? staging.table('rows')
+      : await buildMerged(staging, { live, mode, partition, rows: landed.rows }, signal);
+  await attached(staging, 'next', `AS ${live}`, { partition, from }, signal);
+}
+
+/**
+ * The rows to compare with those of the live table in mode `sync`: as they landed, or where a domain stands twice, in a
+ * table that FINAL can read. Nothing of it stays, so its parts are not merged either.
+ * @returns its qualified name
+ */
+export async function comparedRows(
+  staging: Staging,
+  live: string,
+  { unique }: Landed,
+  signal: AbortSignal,
+): Promise<string> {
+  const from = staging.table('rows');
+  if (unique) return from;
+  const settings = await landingSettings(staging.server, signal);
+  const definition = `AS ${live} ENGINE = ${tableEngine('sync')} ${tableKeys('sync')} SETTINGS ${settings}`;
+  return attached(staging, 'next', definition, { partition: 'tuple()', from }, signal);
+}
+
+/** Makes a staging table that holds what another one does. @returns its qualified name */
+async function attached(
+  staging: Staging,
+  part: StagingPart,
+  definition: string,
+  { partition, from }: { readonly partition: string; readonly from: string },
+  signal: AbortSignal,
+): Promise<string> {
+  const table = await remade(staging, part, `${definition} COMMENT ''`, signal);
+  await statement(staging, `ALTER TABLE ${table} ATTACH PARTITION ${partition} FROM ${from}`, signal);
+  return table;
+}
+
+/**
+ * Of a domain that stands twice the later line counts: merging takes the others away, which happens in files with a
+ * fault only.
+ */
+async function buildMerged(
+  staging: Staging,
+  of: { readonly live: string; readonly mode: TableMode; readonly partition: string; readonly rows: number },
+  signal: AbortSignal,
+): Promise<string> {
+  const definition = `AS ${of.live} ENGINE = ReplacingMergeTree(_version) ${tableKeys(of.mode)}`;
+  const from = staging.table('rows');
+  const merged = await attached(staging, 'merged', definition, { partition: of.partition, from }, signal);
   // Also where there is one part only: an insert does not merge the rows that it brings.
   await repeatable(staging, `OPTIMIZE TABLE ${merged} FINAL`, signal);
   await mergeToOnePart(staging, 'merged', signal);
   const left = await numberOf(staging, `SELECT count() AS n FROM ${merged}`, signal);
-  if (left !== rows) {
-    throw new DomainsyncError('DESTINATION_VERIFY_FAILED', `${left} rows are left of ${rows} different domains`);
+  if (left !== of.rows) {
+    throw new DomainsyncError('DESTINATION_VERIFY_FAILED', `${left} rows are left of ${of.rows} different domains`);
   }
-  await attach(next, merged);
-  return { rows, unique: true };
+  return merged;
 }
 
 /** The partition of a load's file in a table of mode `append`. */

@@ -69,6 +69,11 @@ const ENGINES: Readonly<Record<TableMode, string>> = {
   append: 'MergeTree',
 };
 
+/** The engine of a mode's live tables. */
+export function tableEngine(mode: TableMode): string {
+  return ENGINES[mode];
+}
+
 /** The live table. Only mode `sync` compares rows: only there they are hashed. */
 export function createLiveTable(table: string, mode: TableMode, columns: readonly Column[], comment: string): string {
   const definitions = [
@@ -77,7 +82,7 @@ export function createLiveTable(table: string, mode: TableMode, columns: readonl
   ];
   if (mode === 'sync') definitions[definitions.length - 1] += ` DEFAULT ${hashExpression(columns)}`;
   return `CREATE TABLE IF NOT EXISTS ${table} (${definitions.join(', ')})
-ENGINE = ${ENGINES[mode]} ${tableKeys(mode)} COMMENT ${literal(comment)}`;
+ENGINE = ${tableEngine(mode)} ${tableKeys(mode)} COMMENT ${literal(comment)}`;
 }
 
 /** The columns of a mode's tables beside those of the contract; the hash last. */

@@ -11,6 +11,7 @@ import { DomainsyncError } from '../../src/errors.ts';
 import { isAlive, type ProcessIdentity, processIdentity } from '../../src/process-identity.ts';
 import type { Server } from './client.ts';
 import { SERVER_CODES, serverCode } from './errors.ts';
+import { DEDUPLICATION, landingSettings } from './landing.ts';
 import { literal, type StagingPart, stagingTable } from './names.ts';
 import { type TableMode, tableKeys } from './schema.ts';
 import { dropSet, highestEpoch, listSets, recordedEpoch, type StagingSet } from './staging-sets.ts';
@@ -169,32 +170,6 @@ export async function createStaging(
     await staging.startHeartbeat(signal);
     return staging;
   });
-}
-
-/** More than the blocks of any file: a repeated insert of a block does nothing, however late it comes. */
-const DEDUPLICATION = 'non_replicated_deduplication_window = 1000000';
-
-/**
- * What landing costs the server [measured, CPU seconds per 1,000,000 rows]: 10 with the default settings, 7 without merges,
- * 5.5 with parts that keep all columns in one file. So parts of a block are compact, and merges wait until there are
- * many. They are not held back altogether, since thousands of parts would be as bad.
- */
-const LANDING: Readonly<Record<string, string>> = {
-  min_bytes_for_wide_part: '268435456',
-  min_rows_for_wide_part: '100000000',
-  merge_selector_base: '64',
-  parts_to_delay_insert: '5000',
-  parts_to_throw_insert: '10000',
-};
-
-/** The settings of a table that rows land in, as far as the server knows them: older ones lack some. */
-async function landingSettings(server: Server, signal: AbortSignal): Promise<string> {
-  const known = await server.query<{ name: string }>(
-    'SELECT name FROM system.merge_tree_settings WHERE name IN {names:Array(String)}',
-    signal,
-    { names: Object.keys(LANDING) },
-  );
-  return [DEDUPLICATION, ...known.map(({ name }) => `${name} = ${LANDING[name]}`)].join(', ');
 }
 
 async function createBlocksTable(staging: Staging, signal: AbortSignal): Promise<void> {

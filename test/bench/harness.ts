@@ -67,9 +67,23 @@ export interface Bench {
   reset(): Promise<void>;
 }
 
-export async function withBench(body: (bench: Bench) => Promise<void>): Promise<void> {
+/** What the embedded server notes of its statements and merges, where a benchmark asks for it. */
+const LOGS_XML = `<clickhouse>${['query_log', 'part_log']
+  .map((log) => `<${log}><database>system</database><table>${log}</table></${log}>`)
+  .join('')}</clickhouse>`;
+
+/** @param options `logs`: the server keeps system.query_log and system.part_log */
+export async function withBench(
+  body: (bench: Bench) => Promise<void>,
+  { logs = false }: { readonly logs?: boolean } = {},
+): Promise<void> {
   const work = await mkdtemp(join(tmpdir(), 'domainsync-bench-'));
   const sandbox = await startSandbox({ rows: 1 });
+  if (logs) {
+    const folder = join(work, 'clickhouse', 'config.d');
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, 'logs.xml'), LOGS_XML);
+  }
   const lease = await leaseEmbeddedServer(join(work, 'clickhouse'), new AbortController().signal);
   const { url, username, password } = lease;
   const statement = async (sql: string, file?: SnapshotFile): Promise<string> => {

@@ -13,7 +13,7 @@ import type {
 } from '../../../src/types.ts';
 import { blockRecord, INSERT_BLOCK } from '../block-record.ts';
 import { literal } from '../names.ts';
-import { buildNext } from '../next.ts';
+import { buildNext, countLanded } from '../next.ts';
 import type { Staging } from '../staging.ts';
 import type { WorkState } from '../state.ts';
 import { numberOf, remade, statement } from '../statements.ts';
@@ -74,7 +74,8 @@ export class StagedLoad implements PublishedLoad {
     if (gates.minRows !== null) checkRows(totals, gates.minRows.before, gates.minRows.share);
     await verifyRows(this.#staging, signal);
     const index = this.#staging.server.table(this.#options.index);
-    const { rows } = await buildNext(this.#staging, index, 'sync', this.#work, signal);
+    const different = await countLanded(this.#staging, signal);
+    await buildNext(this.#staging, index, 'sync', this.#work, different, signal);
     const next = this.#staging.table(sql.PARTS.next);
     const plan = await remade(this.#staging, sql.PARTS.plan, null, signal);
     await statement(this.#staging, sql.createPlan(plan), signal);
@@ -82,7 +83,7 @@ export class StagedLoad implements PublishedLoad {
     const lines = await remade(this.#staging, sql.PARTS.lines, null, signal);
     await statement(this.#staging, sql.createLines(lines), signal);
     await statement(this.#staging, sql.insertLines(lines, plan), signal);
-    this.#work = { ...this.#work, phase: 'ready', result: await this.#result(plan, totals, rows, signal) };
+    this.#work = { ...this.#work, phase: 'ready', result: await this.#result(plan, totals, different.rows, signal) };
     await this.#staging.save(this.#work, signal);
     return this.work;
   }

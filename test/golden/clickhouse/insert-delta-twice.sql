@@ -1,2 +1,2 @@
-INSERT INTO db.delta (`domain`, `country`, `dns_checked_at`, `dns_status`, `unparsed`, `_file_date`, `_version`, `_source`, `_deleted`, `_hash`) SETTINGS max_insert_threads = 1
+INSERT INTO db.delta (`domain`, `country`, `dns_checked_at`, `dns_status`, `unparsed`, `_file_date`, `_version`, `_source`, `_deleted`, `_hash`) SETTINGS max_insert_threads = 1, optimize_on_insert = 0
 SELECT `domain`, `country`, `dns_checked_at`, `dns_status`, `unparsed`, `_file_date`, `_version`, `_source`, `_deleted`, `_hash` FROM db.next FINAL PREWHERE domain >= 'a.example' AND domain < 'it\'s.example' AND domain IN (SELECT domain FROM db.diff WHERE domain >= 'a.example' AND domain < 'it\'s.example' AND op != 4)

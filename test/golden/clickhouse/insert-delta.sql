@@ -1,4 +1,4 @@
-INSERT INTO db.delta (`domain`, `country`, `dns_checked_at`, `dns_status`, `unparsed`, `_file_date`, `_version`, `_source`, `_deleted`, `_hash`) SETTINGS max_insert_threads = 1
+INSERT INTO db.delta (`domain`, `country`, `dns_checked_at`, `dns_status`, `unparsed`, `_file_date`, `_version`, `_source`, `_deleted`, `_hash`) SETTINGS max_insert_threads = 1, optimize_on_insert = 0
 SELECT `domain`, `country`, `dns_checked_at`, `dns_status`, `unparsed`, `_file_date`, `_version`, `_source`, `_deleted`, `_hash` FROM db.next PREWHERE domain >= 'a.example' AND domain < 'it\'s.example' AND domain IN (SELECT domain FROM db.diff WHERE domain >= 'a.example' AND domain < 'it\'s.example' AND op != 4)
 UNION ALL
 SELECT domain, defaultValueOfTypeName('LowCardinality(String)'), defaultValueOfTypeName('Nullable(DateTime64(3, \'UTC\'))'), defaultValueOfTypeName('Nullable(Bool)'), defaultValueOfTypeName('Map(LowCardinality(String), String)'), toDate('2026-01-02'), toUInt64(42), 'dns/tld/d\'e', toUInt8(1), defaultValueOfTypeName('UInt64') FROM db.diff WHERE domain >= 'a.example' AND domain < 'it\'s.example' AND op = 4
