@@ -1,6 +1,6 @@
 /** The entry of an encoding thread: one block in, one encoded block out. */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Encoding, RowWriterFactory } from '../types.ts';
+import type { EncodedBlock, Encoding, RowWriterFactory } from '../types.ts';
 import { encodeBlock } from './encode-block.ts';
 import { type Answer, type Job, toFailure } from './protocol.ts';
 
@@ -12,21 +12,37 @@ const { createRowWriter } = (await import(encoding.writerModule)) as { readonly 
 const newWriter = () => createRowWriter(encoding.columns, encoding.writerOptions);
 
 let writer = newWriter();
+/** Memory of this thread, kept from block to block: where a block is read, and where its payload is put together. */
+let own = new Uint8Array(0);
+let spare: ArrayBuffer | undefined;
 
-port.on('message', ({ block, spare }: Job) => {
+port.on('message', ({ block, inPlace }: Job) => {
   try {
-    const encoded = encodeBlock(block, encoding, writer, spare);
-    const moved: ArrayBuffer[] = [encoded.payload.buffer];
+    const encoded = encodeBlock({ ...block, bytes: copied(block.bytes) }, encoding, writer, spare);
     const raw = encoded.rejects[0]?.raw.buffer;
-    if (raw instanceof ArrayBuffer) moved.push(raw);
-    // Frees the block's memory now, and a buffer that was of no use: the collector of this thread, whose own heap stays
-    // small, may let it lie for long.
-    block.bytes.buffer.transfer(0);
-    if (spare !== undefined && spare !== encoded.payload.buffer && !spare.detached) spare.transfer(0);
-    port.postMessage({ encoded } satisfies Answer, moved);
+    const moved = raw instanceof ArrayBuffer ? [raw] : [];
+    const shared = inPlace ? putInPlace(encoded.payload, block.bytes.buffer) : null;
+    if (shared === null && encoded.payload.buffer instanceof ArrayBuffer) moved.push(encoded.payload.buffer);
+    port.postMessage({ encoded: { ...encoded, payload: shared ?? encoded.payload } } satisfies Answer, moved);
   } catch (error) {
     // Whatever state the writer was left in must not reach the next block.
     writer = newWriter();
+    spare = undefined;
     port.postMessage({ failed: toFailure(error) } satisfies Answer);
   }
 });
+
+function copied(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
+  if (own.length < bytes.length) own = new Uint8Array(bytes.length);
+  own.set(bytes);
+  return own.subarray(0, bytes.length);
+}
+
+/** The payload where its block was, which nobody needs any more; null when it does not fit. */
+function putInPlace(payload: EncodedBlock['payload'], memory: SharedArrayBuffer): Uint8Array | null {
+  if (payload.length > memory.byteLength) return null;
+  const shared = new Uint8Array(memory, 0, payload.length);
+  shared.set(payload);
+  spare = payload.buffer instanceof ArrayBuffer ? payload.buffer : undefined;
+  return shared;
+}

@@ -112,11 +112,11 @@ function passOf(contender: Contender): (block: Lines) => void {
     contender === 'scan, normalise, JSON'
       ? new NothingKept(COLUMNS)
       : createRowWriter(COLUMNS, { fileDate: '2024-01-31', revision: 0, source: 'all-data' });
-  // As the pool does it: the buffer of a payload that was sent comes back.
+  // As the pool's threads do it: the buffer of the payload before is used again.
   let spare: ArrayBuffer | undefined;
   return ({ bytes, lines }) => {
     const { payload } = encodeBlock({ number: 0, firstLine: 1, lines, bytes }, ENCODING, writer, spare);
-    spare = payload.buffer;
+    if (payload.buffer instanceof ArrayBuffer) spare = payload.buffer;
   };
 }
 
