@@ -1,10 +1,14 @@
 /** A spooled file on its way to a destination: decompressed, cut into blocks, encoded by threads, handed over. */
-import { splitBlocks } from './blocks.ts';
-import { createEncodePool } from './encode/pool.ts';
+import { BlockMemory } from './block-memory.ts';
+import { type SharedBlock, splitBlocks } from './blocks.ts';
+import { createEncodePool, type EncodePoolOptions } from './encode/pool.ts';
 import { decompress } from './frames.ts';
 import { Lanes } from './lanes.ts';
 import type { FileProgress } from './progress.ts';
-import type { Block, Encoding, Load, SecondPass, SpooledFile } from './types.ts';
+import type { EncodedBlock, Load, SecondPass, SpooledFile } from './types.ts';
+
+/** Larger than any pool that Node cuts small buffers from. */
+const LEAST_FREED_BYTES = 1024 * 1024;
 
 export interface TransferSettings {
   readonly maxWindowLog: number;
@@ -22,22 +26,36 @@ interface Transfer {
 }
 
 /** What one block comes to; undefined: it is passed over. */
-type Task = (block: Block) => (() => Promise<Counts>) | undefined;
+type Task = (block: SharedBlock) => (() => Promise<Counts>) | undefined;
 type Counts = { readonly rows: number; readonly rejected: number };
+
+/** What a task works with. */
+interface Means {
+  readonly encode: (block: SharedBlock) => Promise<EncodedBlock>;
+  /** Takes the buffers of blocks that are passed over, and of payloads that were written. */
+  readonly memory: BlockMemory;
+  readonly signal: AbortSignal;
+  /** Tells of a block that landed before. */
+  readonly landed: (counts: Counts) => void;
+}
 
 /** Feeds every block that has not landed yet to the destination. @returns how many blocks the file has */
 export async function transfer(of: Transfer, load: Load): Promise<number> {
-  return eachBlock(of, load.encoding, (encode, signal, landed) => (block) => {
+  const options = { encoding: load.encoding, inPlace: true };
+  return eachBlock(of, options, ({ encode, memory, signal, landed }) => (block) => {
     const before = load.landed(block.number);
     if (before !== undefined) {
       landed(before);
+      memory.give(block.bytes.buffer);
       return undefined;
     }
     return async () => {
       const encoded = await encode(block);
       await load.write(encoded, signal);
+      const { buffer } = encoded.payload;
+      if (buffer instanceof SharedArrayBuffer) memory.give(buffer);
       // Left to the collector, written payloads would pile up to hundreds of MB [measured].
-      encoded.payload.buffer.transfer(0);
+      else buffer.transfer(0);
       return encoded.counts;
     };
   });
@@ -46,14 +64,15 @@ export async function transfer(of: Transfer, load: Load): Promise<number> {
 /** Reads the file once more; blocks are written one after the other, while threads encode the next ones. */
 export async function transferAgain(of: Transfer, pass: SecondPass): Promise<void> {
   let before: Promise<void> = Promise.resolve();
-  await eachBlock(of, pass.encoding, (encode, signal) => (block) => async () => {
+  // The taker keeps a payload for as long as it likes, so it is none of the buffers that go round.
+  await eachBlock(of, { encoding: pass.encoding, inPlace: false }, (means) => (block) => async () => {
     const { promise: written, resolve, reject } = Promise.withResolvers<void>();
     const turn = before;
     before = written;
     // Whoever waits for its turn hears of it too; where nobody does, it is no failure that nobody handles.
     written.catch(() => {});
     try {
-      const counts = await passBlock(pass, block, encode, turn, signal);
+      const counts = await passBlock(pass, block, turn, means);
       resolve();
       return counts;
     } catch (error) {
@@ -65,13 +84,13 @@ export async function transferAgain(of: Transfer, pass: SecondPass): Promise<voi
 
 async function passBlock(
   pass: SecondPass,
-  block: Block,
-  encode: (block: Block) => ReturnType<ReturnType<typeof createEncodePool>['encode']>,
+  block: SharedBlock,
   turn: Promise<void>,
-  signal: AbortSignal,
+  { encode, memory, signal }: Means,
 ): Promise<Counts> {
   const only = await pass.only({ number: block.number, firstLine: block.firstLine, lines: block.lines }, signal);
   if (only?.length === 0) {
+    memory.give(block.bytes.buffer);
     await turn;
     return { rows: 0, rejected: 0 };
   }
@@ -84,16 +103,14 @@ async function passBlock(
 /** @param taskOf gives the task for each block, run as soon as a lane is free */
 async function eachBlock(
   { spool, settings: { maxWindowLog, blockBytes, threads }, shown, signal }: Transfer,
-  encoding: Encoding,
-  taskOf: (
-    encode: (block: Block) => ReturnType<ReturnType<typeof createEncodePool>['encode']>,
-    signal: AbortSignal,
-    landed: (counts: Counts) => void,
-  ) => Task,
+  encode: Pick<EncodePoolOptions, 'encoding' | 'inPlace'>,
+  taskOf: (means: Means) => Task,
 ): Promise<number> {
   // Each thread has a block, another waits for it, and another is being written: memory is bounded by these.
   const lanes = new Lanes(threads + 1, signal);
-  const pool = createEncodePool({ threads, encoding, signal: lanes.signal });
+  // One in each lane, and one that is being filled.
+  const memory = new BlockMemory(threads + 2);
+  const pool = createEncodePool({ ...encode, threads, memory, signal: lanes.signal });
   let blocks = 0;
   let rows = 0;
   let rejected = 0;
@@ -102,11 +119,11 @@ async function eachBlock(
     rejected += counts.rejected;
     shown.update({ rows, rejected });
   };
-  const task = taskOf((block) => pool.encode(block, lanes.signal), lanes.signal, landed);
+  const task = taskOf({ encode: (block) => pool.encode(block, lanes.signal), memory, signal: lanes.signal, landed });
   try {
     const bytes = observed(spool, shown, lanes.signal);
     const options = { compression: spool.compression, maxWindowLog, signal: lanes.signal };
-    const limits = { blockBytes, signal: lanes.signal };
+    const limits = { blockBytes, memory, signal: lanes.signal };
     for await (const block of splitBlocks(releasing(decompress(bytes, options)), limits)) {
       blocks += 1;
       const work = task(block);
@@ -117,6 +134,7 @@ async function eachBlock(
   } finally {
     await lanes.settled();
     await pool.close();
+    memory.close();
   }
   lanes.throwIfFailed();
   return blocks;
@@ -125,21 +143,25 @@ async function eachBlock(
 /** The bytes of a spooled file, counted for the progress. */
 async function* observed(spool: SpooledFile, shown: FileProgress, signal: AbortSignal): AsyncGenerator<Buffer, void> {
   let read = 0;
-  for await (const chunk of spool.read(signal)) {
+  for await (const chunk of releasing(spool.read(signal))) {
+    const { length } = chunk;
     yield chunk;
-    read += chunk.length;
+    read += length;
     shown.update({ read, downloaded: spool.available() });
   }
 }
 
 /**
- * Frees each chunk once the consumer, which must have copied it, asks for the next: left to the collector, 64 MB of
- * them pile up [measured]. A chunk that shares its buffer with others is left alone.
+ * Frees the buffer of each chunk once the consumer, which must have copied it, asks for the next: left to the collector,
+ * 64 MB of them pile up [measured], and bring it along every time. Several chunks may lie in one buffer, one behind the
+ * other: it is freed after the one that fills it. Small ones may be parts of a pool of Node's.
  */
 async function* releasing(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   for await (const chunk of chunks) {
+    const { buffer, byteOffset, byteLength } = chunk;
     yield chunk;
-    const { buffer } = chunk;
-    if (buffer instanceof ArrayBuffer && chunk.byteLength === buffer.byteLength) buffer.transfer(0);
+    const whole = byteLength === buffer.byteLength;
+    const fills = buffer.byteLength >= LEAST_FREED_BYTES && byteOffset + byteLength === buffer.byteLength;
+    if (buffer instanceof ArrayBuffer && (whole || fills)) buffer.transfer(0);
   }
 }

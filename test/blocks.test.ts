@@ -1,21 +1,27 @@
 import { expect, test } from 'vitest';
-import { DEFAULT_BLOCK_BYTES, splitBlocks } from '../src/blocks.ts';
+import { BlockMemory } from '../src/block-memory.ts';
+import { DEFAULT_BLOCK_BYTES, type SharedBlock, splitBlocks } from '../src/blocks.ts';
 import { MAX_LINE_BYTES } from '../src/encode/limits.ts';
 import { DomainsyncError } from '../src/errors.ts';
-import type { Block } from '../src/types.ts';
 import { chunked, random } from './support/zst.ts';
 
 const NEVER = new AbortController().signal;
 
-async function split(bytes: Buffer, blockBytes: number, chunk: number | (() => number) = 65_536): Promise<Block[]> {
-  const blocks: Block[] = [];
-  for await (const block of splitBlocks(chunked(bytes, chunk), { blockBytes, signal: NEVER })) blocks.push(block);
+const limits = (blockBytes: number, signal = NEVER) => ({ blockBytes, memory: new BlockMemory(2), signal });
+
+async function split(
+  bytes: Buffer,
+  blockBytes: number,
+  chunk: number | (() => number) = 65_536,
+): Promise<SharedBlock[]> {
+  const blocks: SharedBlock[] = [];
+  for await (const block of splitBlocks(chunked(bytes, chunk), limits(blockBytes))) blocks.push(block);
   return blocks;
 }
 
-const texts = (blocks: readonly Block[]): string[] =>
+const texts = (blocks: readonly SharedBlock[]): string[] =>
   blocks.map((block) => Buffer.from(block.bytes).toString('latin1'));
-const shape = (blocks: readonly Block[]): number[][] =>
+const shape = (blocks: readonly SharedBlock[]): number[][] =>
   blocks.map((b) => [b.number, b.firstLine, b.lines, b.bytes.length]);
 
 test('a block ends after the last line end within the limit, or after the first one behind it', async () => {
@@ -90,30 +96,29 @@ test('long lines are cut to two bytes over the limit, and what follows them is k
   }
 });
 
-test('each block owns a buffer that can be moved, and a short file takes a small one', async () => {
-  const blocks = await split(Buffer.from('a\nb\nc\n'), DEFAULT_BLOCK_BYTES);
-  const [block] = blocks;
-  if (block === undefined) throw new Error('no block');
-  expect(block.bytes.buffer.byteLength).toBe(6);
-  const moved = structuredClone(block.bytes, { transfer: [block.bytes.buffer] });
-  expect([Buffer.from(moved).toString(), block.bytes.length]).toEqual(['a\nb\nc\n', 0]);
-  const many = await split(Buffer.alloc(100_000, 'abcdefg\n'), 10_000);
-  expect(new Set(many.map(({ bytes }) => bytes.buffer)).size).toBe(many.length);
-  expect(many.every(({ bytes }) => bytes.byteOffset === 0)).toBe(true);
-});
-
-test('a moved block does not harm the ones after it', async () => {
-  const content = Buffer.from(Array.from({ length: 5000 }, (_, i) => `line ${i}\n`).join(''));
-  let text = '';
-  for await (const block of splitBlocks(chunked(content, 999), { blockBytes: 1000, signal: NEVER })) {
-    text += Buffer.from(structuredClone(block.bytes, { transfer: [block.bytes.buffer] })).toString();
+test('each block lies at the start of a buffer of its own, and a buffer that comes back is filled again', async () => {
+  const content = Buffer.alloc(64 * 2 ** 20, 'abcdefg\n');
+  const memory = new BlockMemory(4);
+  const kept: SharedBlock[] = [];
+  const used: SharedArrayBuffer[] = [];
+  let checked = 0;
+  for await (const block of splitBlocks(chunked(content, 1_000_003), { ...limits(9 * 2 ** 20), memory })) {
+    expect(block.bytes.byteOffset).toBe(0);
+    expect(content.compare(block.bytes, 0, block.bytes.length, checked, checked + block.bytes.length)).toBe(0);
+    checked += block.bytes.length;
+    used.push(block.bytes.buffer);
+    if (block.number < 2) kept.push(block);
+    else memory.give(block.bytes.buffer);
   }
-  expect(text).toBe(content.toString());
+  expect([checked, used.length]).toEqual([content.length, 8]);
+  // Two that were kept, and one that went round.
+  expect(new Set(used).size).toBe(3);
+  expect(kept.every(({ bytes }) => content.compare(bytes, 0, bytes.length, 0, bytes.length) === 0)).toBe(true);
 });
 
 test('an abort ends it, and leaving early returns the source', async () => {
   const stop = new AbortController();
-  const running = splitBlocks(chunked(Buffer.alloc(10_000, 'a\n'), 10), { blockBytes: 100, signal: stop.signal });
+  const running = splitBlocks(chunked(Buffer.alloc(10_000, 'a\n'), 10), limits(100, stop.signal));
   await running.next();
   stop.abort(new DomainsyncError('INTERRUPTED', 'stop'));
   await expect(running.next().then(() => running.next())).rejects.toMatchObject({ code: 'INTERRUPTED' });
@@ -125,6 +130,6 @@ test('an abort ends it, and leaving early returns the source', async () => {
       returned = true;
     }
   }
-  for await (const _ of splitBlocks(source(), { blockBytes: 10, signal: NEVER })) break;
+  for await (const _ of splitBlocks(source(), limits(10))) break;
   expect(returned).toBe(true);
 });

@@ -2,7 +2,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
-import { chmod, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -123,6 +123,17 @@ const ECHO = 'process.stdout.write(JSON.stringify(args)); return 5;';
 test.each(['src/cli.ts', 'dist/src/cli.js'] as const)('the command runs %s and ends with its code', async (file) => {
   const folder = await commandWith(ECHO, file);
   expect(start(folder, [], ['sync', '--force', 'a b'])).toEqual({ code: 5, out: '["sync","--force","a b"]', err: '' });
+});
+
+test('what was compiled is kept beside the sources, and where it cannot be the command runs as well', async () => {
+  const folder = await commandWith(ECHO, 'src/cli.ts');
+  expect(start(folder, [], []).code).toBe(5);
+  const [version, ...others] = await readdir(join(folder, '.cache/compiled'));
+  expect(others).toEqual([]);
+  expect((await readdir(join(folder, '.cache/compiled', String(version)))).length).toBeGreaterThan(0);
+  const blocked = await commandWith(ECHO, 'src/cli.ts');
+  await writeFile(join(blocked, '.cache'), '');
+  expect(start(blocked, [], [])).toEqual({ code: 5, out: '[]', err: '' });
 });
 
 test('on an old Node the command says what it needs', async () => {

@@ -51,7 +51,6 @@ class NativeRows extends ScannedRows<NativeExports> {
   readonly #heads: readonly Buffer<ArrayBuffer>[];
   readonly #days: number;
   readonly #source: Buffer<ArrayBuffer>;
-  #spare: ArrayBuffer | undefined;
 
   constructor(columns: readonly Column[], { fileDate, revision, source }: NativeOptions, where: Where) {
     const version = versionOf({ fileDate, revision, line: 0, deleted: false });
@@ -68,12 +67,11 @@ class NativeRows extends ScannedRows<NativeExports> {
     ];
   }
 
-  take(spare?: ArrayBuffer): Uint8Array<ArrayBuffer> {
+  take(room?: ArrayBufferLike): Uint8Array {
     const { exports } = this.module;
     const rows = exports.writtenRows();
-    const payload = rows === 0 ? new Uint8Array(0) : joined(this.#pieces(rows), this.#spare);
+    const payload = rows === 0 ? new Uint8Array(0) : joined(this.#pieces(rows), room);
     exports.clear();
-    this.#spare = spare;
     return payload;
   }
 
@@ -117,10 +115,10 @@ function lengthOf(value: number): number[] {
   return [...bytes, rest];
 }
 
-function joined(pieces: readonly Buffer<ArrayBuffer>[], spare: ArrayBuffer | undefined): Uint8Array<ArrayBuffer> {
+function joined(pieces: readonly Buffer<ArrayBuffer>[], room: ArrayBufferLike | undefined): Uint8Array {
   const size = pieces.reduce((sum, { length }) => sum + length, 0);
-  const fits = spare !== undefined && spare.byteLength >= size;
-  const memory = fits ? spare : new ArrayBuffer(Math.max(size, LARGE_CAPACITY));
+  const fits = room !== undefined && room.byteLength >= size;
+  const memory = fits ? room : new ArrayBuffer(Math.max(size, LARGE_CAPACITY));
   const bytes = Buffer.from(memory);
   let at = 0;
   for (const piece of pieces) at += piece.copy(bytes, at);

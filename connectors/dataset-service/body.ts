@@ -3,21 +3,28 @@ import { DomainsyncError } from '../../src/errors.ts';
 import type { Answer } from './client.ts';
 
 /** Received, but not taken yet: at this many bytes the connection is paused. */
-const QUEUE_BYTES = 256 * 1024;
+const QUEUE_BYTES = 1024 * 1024;
+
+/** Bytes of a body, in chunks one behind the other; `length` is that of all. */
+export interface Received {
+  readonly chunks: readonly Buffer[];
+  readonly length: number;
+}
 
 /**
- * The chunks of a body. All that came before a fault is given before the fault is thrown: a body read as a stream
+ * The chunks of a body, as many at a time as have come: each write to the disk, and each word to the readers, costs more
+ * than the 64 KiB of a chunk do. All that came before a fault is given before the fault is thrown: a body read as a stream
  * would drop what it had buffered, and each of many short cuts would fetch that again. Only time spent waiting for a
  * chunk counts as silence, so that a slow disk is no stall. Leaving early breaks the body off.
  * @param stallMs milliseconds without a byte after which the body is broken off
  * @throws SOURCE_UNAVAILABLE when it stalled; what the connection throws
  */
-export async function* watched(body: Answer['body'], stallMs: number): AsyncGenerator<Buffer, void, undefined> {
+export async function* watched(body: Answer['body'], stallMs: number): AsyncGenerator<Received, void, undefined> {
   const queue = new Queue(body);
   try {
     for (;;) {
-      const chunk = queue.take();
-      if (chunk !== undefined) yield chunk;
+      const received = queue.take();
+      if (received.length > 0) yield received;
       else if (queue.ended) return;
       else if (queue.failure !== undefined) throw queue.failure;
       else if (!(await queue.change(stallMs))) {
@@ -33,7 +40,7 @@ export async function* watched(body: Answer['body'], stallMs: number): AsyncGene
 /** Takes what a body sends as soon as it comes, and pauses it while there is enough. */
 class Queue {
   readonly #body: Answer['body'];
-  readonly #chunks: Buffer[] = [];
+  #chunks: Buffer[] = [];
   #bytes = 0;
   #wake: () => void = () => {};
   ended = false;
@@ -42,8 +49,7 @@ class Queue {
   constructor(body: Answer['body']) {
     this.#body = body;
     body.on('data', (chunk: Buffer) => {
-      this.#chunks.push(chunk);
-      this.#bytes += chunk.length;
+      this.#add(chunk);
       if (this.#bytes >= QUEUE_BYTES) body.pause();
       this.#wake();
     });
@@ -54,7 +60,7 @@ class Queue {
     body.on('error', (error: Error) => {
       // While it was paused the stream went on buffering a little; an error leaves that to be read.
       const buffered: Buffer | null = body.read();
-      if (buffered !== null) this.#chunks.push(buffered);
+      if (buffered !== null) this.#add(buffered);
       this.failure ??= error;
       this.#wake();
     });
@@ -64,11 +70,17 @@ class Queue {
     });
   }
 
-  take(): Buffer | undefined {
-    const chunk = this.#chunks.shift();
-    this.#bytes -= chunk?.length ?? 0;
-    if (this.#bytes < QUEUE_BYTES && this.#body.isPaused()) this.#body.resume();
-    return chunk;
+  #add(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+  }
+
+  take(): Received {
+    const received = { chunks: this.#chunks, length: this.#bytes };
+    this.#chunks = [];
+    this.#bytes = 0;
+    if (this.#body.isPaused()) this.#body.resume();
+    return received;
   }
 
   /** True when there is news, false when there was none for so long. */

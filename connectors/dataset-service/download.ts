@@ -246,16 +246,16 @@ export class Download {
     let position = from;
     let looked = performance.now();
     try {
-      for await (const chunk of watched(answer.body, stallMs)) {
-        if (size !== null && position + chunk.length > size) {
+      for await (const { chunks, length } of watched(answer.body, stallMs)) {
+        if (size !== null && position + length > size) {
           throw client.error('SOURCE_UNEXPECTED', `the service sent more than the ${size} bytes of ${name}`);
         }
         if (performance.now() - looked > LOCK_CHECK_MS) {
           await this.#checkLock();
           looked = performance.now();
         }
-        if (await this.#part.take(chunk, position)) progressed();
-        position += chunk.length;
+        if (await this.#part.take(chunks, position)) progressed();
+        position += length;
       }
     } catch (error) {
       const where = `the download of ${name} broke off at byte ${this.#part.offset} of ${size ?? 'unknown'}`;

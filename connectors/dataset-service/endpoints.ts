@@ -4,7 +4,7 @@ import { asDomainsyncError, type DomainsyncError } from '../../src/errors.ts';
 import { type RetryPolicy, withRetry } from '../../src/retry.ts';
 import { type Entry, type Listing, parseExactly, type ServiceApi, type ServiceRoute } from '../../src/types.ts';
 import { errorIn, listingOf, meSchema } from './answers.ts';
-import { watched } from './body.ts';
+import { type Received, watched } from './body.ts';
 import type { Client } from './client.ts';
 import { compareContract } from './contract.ts';
 import type { Log } from './log.ts';
@@ -113,13 +113,13 @@ async function fetchBytes(
   }
 }
 
-async function wholeBody(body: AsyncIterable<Buffer>, most: number, tooLong: () => DomainsyncError): Promise<Buffer> {
+async function wholeBody(body: AsyncIterable<Received>, most: number, tooLong: () => DomainsyncError): Promise<Buffer> {
   const parts: Buffer[] = [];
-  let length = 0;
-  for await (const part of body) {
-    length += part.length;
-    if (length > most) throw tooLong();
-    parts.push(part);
+  let received = 0;
+  for await (const { chunks, length } of body) {
+    received += length;
+    if (received > most) throw tooLong();
+    parts.push(...chunks);
   }
   return Buffer.concat(parts);
 }

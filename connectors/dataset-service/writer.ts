@@ -29,16 +29,22 @@ export class PartWriter {
   /**
    * Takes bytes of the file. Those that are there already must be the same, so that bytes of two files are never put
    * together, whatever the service says of them; the others are appended.
+   * @param chunks one behind the other
    * @param position where in the file they begin: not behind the end of the part
    * @returns whether the part became longer
    * @throws FILE_CORRUPT when they are not the same, LOCAL_DISK
    */
-  async take(bytes: Buffer, position: number): Promise<boolean> {
-    const known = Math.min(bytes.length, Math.max(0, this.#offset - position));
-    if (known > 0) await this.#compare(bytes.subarray(0, known), position);
-    if (known === bytes.length) return false;
-    await this.#append(bytes.subarray(known));
-    return true;
+  async take(chunks: readonly Buffer[], position: number): Promise<boolean> {
+    const fresh: Buffer[] = [];
+    let from = position;
+    for (const bytes of chunks) {
+      const known = Math.min(bytes.length, Math.max(0, this.#offset - from));
+      if (known > 0) await this.#compare(bytes.subarray(0, known), from);
+      if (known < bytes.length) fresh.push(bytes.subarray(known));
+      from += bytes.length;
+    }
+    if (fresh.length > 0) await this.#append(fresh);
+    return fresh.length > 0;
   }
 
   /** All that was written survives a loss of power. @throws LOCAL_DISK */
@@ -46,15 +52,14 @@ export class PartWriter {
     await onDisk(this.#path, () => this.#handle.sync());
   }
 
-  async #append(bytes: Buffer): Promise<void> {
+  async #append(chunks: readonly Buffer[]): Promise<void> {
     await onDisk(this.#path, async () => {
-      let done = 0;
-      while (done < bytes.length) {
-        const { bytesWritten } = await this.#handle.write(bytes, done, bytes.length - done, this.#offset + done);
-        done += bytesWritten;
+      for (let rest = chunks; rest.length > 0; ) {
+        const { bytesWritten } = await this.#handle.writev(rest, this.#offset);
+        this.#offset += bytesWritten;
+        rest = without(rest, bytesWritten);
       }
     });
-    this.#offset += bytes.length;
     this.growing.advance(this.#offset);
   }
 
@@ -68,4 +73,14 @@ export class PartWriter {
       { hint: 'Run again: the file is downloaded anew. If that goes on, tell the service.' },
     );
   }
+}
+
+/** The chunks without so many bytes at their start: a write may take less than it was given. */
+function without(chunks: readonly Buffer[], bytes: number): readonly Buffer[] {
+  let skipped = 0;
+  return chunks.flatMap((chunk) => {
+    const rest = chunk.subarray(Math.min(chunk.length, bytes - skipped));
+    skipped += chunk.length - rest.length;
+    return rest.length > 0 ? [rest] : [];
+  });
 }

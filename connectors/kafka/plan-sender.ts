@@ -137,7 +137,7 @@ export class PlanSender {
   }
 
   #free(): void {
-    for (const payload of this.#payloads) payload.buffer.transfer(0);
+    for (const { buffer } of this.#payloads) if (buffer instanceof ArrayBuffer) buffer.transfer(0);
     this.#payloads = [];
   }
 }

@@ -193,7 +193,7 @@ export interface Batch {
 }
 
 /** The batches of a payload, in order. */
-export function batchesOf(payload: Uint8Array<ArrayBuffer>): Batch[] {
+export function batchesOf(payload: Uint8Array): Batch[] {
   const all = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
   const batches: Batch[] = [];
   for (let at = 0; at < all.length; ) {

@@ -9,11 +9,16 @@ import { UsualLines } from './usual-lines.ts';
 
 /**
  * Encodes a block; what `writer` held before is given up. The block's bytes are only read.
- * @param spare a buffer that the payload may lie in
+ * @param room memory that the payload may lie in: that of the block too, which is not needed any more then
  * @throws UNEXPECTED when the block does not have the number of lines that it says: every later line number would be wrong
  * @throws FILE_TOO_MANY_REJECTED for more rejects than MAX_BLOCK_REJECTS
  */
-export function encodeBlock(block: Block, encoding: Encoding, writer: RowWriter, spare?: ArrayBuffer): EncodedBlock {
+export function encodeBlock(
+  block: Block<ArrayBufferLike>,
+  encoding: Encoding,
+  writer: RowWriter,
+  room?: ArrayBufferLike,
+): EncodedBlock {
   const rules = new LineRules(encoding, writer);
   const lines = new BlockLines(block.bytes);
   const rejects = new RejectList();
@@ -22,7 +27,7 @@ export function encodeBlock(block: Block, encoding: Encoding, writer: RowWriter,
   let filtered = 0;
   let rows = 0;
   let lineOffsetSum = 0;
-  writer.take(spare);
+  writer.take();
   while (usual.next()) {
     const offset = lines.count - 1;
     if (lines.length <= MAX_LINE_BYTES && lines.isBlank()) {
@@ -49,18 +54,19 @@ export function encodeBlock(block: Block, encoding: Encoding, writer: RowWriter,
     rows: rows + taken.rows,
   };
   checkLines(block, counts);
+  const rejected = rejects.build(block.bytes);
   return {
     number: block.number,
     firstLine: block.firstLine,
     counts,
     lineOffsetSum: lineOffsetSum + taken.offsetSum,
-    payload: writer.take(),
-    rejects: rejects.build(block.bytes),
+    payload: writer.take(room),
+    rejects: rejected,
     sourceColumns: [...new Set([...usual.sourceColumns(), ...rules.sourceColumns()])],
   };
 }
 
-function tooManyRejected({ firstLine, lines }: Block): DomainsyncError {
+function tooManyRejected({ firstLine, lines }: Block<ArrayBufferLike>): DomainsyncError {
   return new DomainsyncError(
     'FILE_TOO_MANY_REJECTED',
     `more than ${MAX_BLOCK_REJECTS} of the lines ${firstLine} to ${firstLine + lines - 1} are no rows`,
@@ -68,7 +74,7 @@ function tooManyRejected({ firstLine, lines }: Block): DomainsyncError {
   );
 }
 
-function checkLines(block: Block, { lines }: BlockCounts): void {
+function checkLines(block: Block<ArrayBufferLike>, { lines }: BlockCounts): void {
   if (lines === block.lines) return;
   throw new DomainsyncError(
     'UNEXPECTED',

@@ -1,8 +1,10 @@
 /** The threads that encode: no row is touched in the thread that holds locks and connections. */
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
+import type { BlockMemory } from '../block-memory.ts';
+import type { SharedBlock } from '../blocks.ts';
 import { asDomainsyncError, DomainsyncError, interrupted } from '../errors.ts';
-import type { Block, EncodedBlock, Encoding } from '../types.ts';
+import type { EncodedBlock, Encoding } from '../types.ts';
 import { type Answer, fromFailure, type Job } from './protocol.ts';
 
 /** The thread's entry as it lies beside this module: TypeScript in a checkout, JavaScript in a built package. */
@@ -17,16 +19,13 @@ const LIMITS = { maxYoungGenerationSizeMb: 16 };
 
 export interface EncodePool {
   /**
-   * Encodes a block in the thread that is idle first; blocks are handed out in the order of the calls. Takes the
-   * block's buffer away from the caller. The pool queues without bound: the caller limits how many blocks are under way,
-   * payloads not yet written included. Who has written a payload gives its buffer to `recycle`, or frees it with
-   * `transfer(0)`: left to the collector, 200 MB of them lay about [measured].
+   * Encodes a block in the thread that is idle first; blocks are handed out in the order of the calls. The block's memory
+   * is the pool's from then on. The pool queues without bound: the caller limits how many blocks are under way, payloads
+   * not yet written included.
    * @throws what the encoder threw; INTERRUPTED, or the reason of a signal, at once when one is aborted; UNEXPECTED for
    * this and every later block once a thread has died
    */
-  encode(block: Block, signal: AbortSignal): Promise<EncodedBlock>;
-  /** Takes the buffer of a payload that was written, for a later one. It is gone for the caller. */
-  recycle(buffer: ArrayBuffer): void;
+  encode(block: SharedBlock, signal: AbortSignal): Promise<EncodedBlock>;
   /** Ends the threads, also in the middle of a block: what is under way ends with INTERRUPTED. Idempotent. */
   close(): Promise<void>;
 }
@@ -34,6 +33,10 @@ export interface EncodePool {
 export interface EncodePoolOptions {
   readonly threads: number;
   readonly encoding: Encoding;
+  /** Takes the memory of blocks that are encoded. */
+  readonly memory: BlockMemory;
+  /** Whether payloads lie where their blocks were, if they fit: who has written one gives it back to the memory. */
+  readonly inPlace: boolean;
   /** Aborts everything that is under way or queued, and refuses what comes later. */
   readonly signal?: AbortSignal;
 }
@@ -45,7 +48,7 @@ export function createEncodePool(options: EncodePoolOptions): EncodePool {
 
 /** A block that was given to the pool, until its promise is settled. */
 interface Task {
-  readonly block: Block;
+  readonly block: SharedBlock;
   readonly settle: (outcome: EncodedBlock | DomainsyncError) => void;
   settled: boolean;
 }
@@ -59,18 +62,20 @@ interface Thread {
 class ThreadPool implements EncodePool {
   readonly #threads: readonly Thread[];
   readonly #queue: Task[] = [];
-  /** Goes with the next block. One is enough: buffers come back one by one, and each block takes one along. */
-  #spare: ArrayBuffer | undefined;
+  readonly #memory: BlockMemory;
+  readonly #inPlace: boolean;
   readonly #signal: AbortSignal | undefined;
   /** Why nothing is encoded any more: a thread died, or the pool was closed. */
   #ended: DomainsyncError | undefined;
 
-  constructor({ threads, encoding, signal }: EncodePoolOptions) {
+  constructor({ threads, encoding, memory, inPlace, signal }: EncodePoolOptions) {
+    this.#memory = memory;
+    this.#inPlace = inPlace;
     this.#signal = signal;
     this.#threads = Array.from({ length: threads }, () => this.#start(encoding));
   }
 
-  encode(block: Block, signal: AbortSignal): Promise<EncodedBlock> {
+  encode(block: SharedBlock, signal: AbortSignal): Promise<EncodedBlock> {
     const { promise, resolve, reject } = Promise.withResolvers<EncodedBlock>();
     const signals = this.#signal === undefined ? [signal] : [signal, this.#signal];
     const aborted = signals.find((one) => one.aborted);
@@ -97,11 +102,6 @@ class ThreadPool implements EncodePool {
     return promise;
   }
 
-  recycle(buffer: ArrayBuffer): void {
-    if (this.#ended !== undefined || this.#spare !== undefined) buffer.transfer(0);
-    else this.#spare = buffer;
-  }
-
   async close(): Promise<void> {
     this.#end(interrupted(), new DomainsyncError('UNEXPECTED', 'the encoding pool is closed'));
     await Promise.all(this.#threads.map(({ worker }) => worker.terminate()));
@@ -113,7 +113,7 @@ class ThreadPool implements EncodePool {
     worker.on('message', (answer: Answer) => {
       const { task } = thread;
       thread.task = undefined;
-      task?.settle('encoded' in answer ? answer.encoded : fromFailure(answer.failed));
+      if (task !== undefined) this.#answered(task, answer);
       this.#handOut();
     });
     // An answer that cannot be read would otherwise leave its block waiting for ever.
@@ -129,22 +129,14 @@ class ThreadPool implements EncodePool {
       const task = this.#queue.shift();
       if (task === undefined) return;
       thread.task = task;
-      try {
-        this.#post(thread.worker, task.block);
-      } catch (error) {
-        // A buffer that was moved before cannot be moved again.
-        thread.task = undefined;
-        task.settle(asDomainsyncError(error));
-      }
+      thread.worker.postMessage({ block: task.block, inPlace: this.#inPlace } satisfies Job);
     }
   }
 
-  #post(worker: Worker, block: Block): void {
-    const { buffer } = block.bytes;
-    const spare = this.#spare;
-    this.#spare = undefined;
-    if (spare === undefined) worker.postMessage({ block } satisfies Job, [buffer]);
-    else worker.postMessage({ block, spare } satisfies Job, [buffer, spare]);
+  #answered({ block, settled, settle }: Task, answer: Answer): void {
+    const inUse = 'encoded' in answer && answer.encoded.payload.buffer instanceof SharedArrayBuffer && !settled;
+    if (!inUse) this.#memory.give(block.bytes.buffer);
+    settle('encoded' in answer ? answer.encoded : fromFailure(answer.failed));
   }
 
   /** A task that is queued never reaches a thread; the answer to one that did will find it settled. */
@@ -164,8 +156,6 @@ class ThreadPool implements EncodePool {
   #end(forWaiting: DomainsyncError, forLater: DomainsyncError): void {
     if (this.#ended !== undefined) return;
     this.#ended = forLater;
-    this.#spare?.transfer(0);
-    this.#spare = undefined;
     for (const task of this.#queue.splice(0)) task.settle(forWaiting);
     for (const { task } of this.#threads) task?.settle(forWaiting);
   }

@@ -1,15 +1,15 @@
-/** What the pool and its threads say to each other. Plain data; buffers are moved. */
+/** What the pool and its threads say to each other. Plain data; blocks lie in shared memory. */
 import { asDomainsyncError, DomainsyncError, type ErrorCode } from '../errors.ts';
 import type { Block, EncodedBlock } from '../types.ts';
 
 /** To a thread: one block at a time, so that an answer needs no number. */
 export interface Job {
-  readonly block: Block;
-  /** Of a payload that nobody needs any more. */
-  readonly spare?: ArrayBuffer;
+  readonly block: Block<SharedArrayBuffer>;
+  /** The payload is to lie where the block was. It is moved, in a buffer of its own, where it does not fit. */
+  readonly inPlace: boolean;
 }
 
-/** From a thread. */
+/** From a thread, which does not touch the block any more. */
 export type Answer = { readonly encoded: EncodedBlock } | { readonly failed: Failure };
 
 /** An error without its class, which a structured clone would lose together with code and hint. */

@@ -34,7 +34,7 @@ export class RejectList {
   }
 
   /** The rejects, whose `raw` all lie in one buffer that nothing else uses. */
-  build(block: Uint8Array<ArrayBuffer>): readonly Reject[] {
+  build(block: Uint8Array): readonly Reject[] {
     const bytes = new Uint8Array(this.#rawBytes);
     let at = 0;
     return this.#noted.map(({ line, reason, detail, start, length }) => {

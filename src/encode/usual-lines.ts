@@ -11,7 +11,7 @@ export class UsualLines {
   readonly #scanner: LineScanner | null;
   readonly #only: ChosenLines | undefined;
 
-  constructor(block: Block, lines: BlockLines, scanner: LineScanner | null) {
+  constructor(block: Block<ArrayBufferLike>, lines: BlockLines, scanner: LineScanner | null) {
     this.#lines = lines;
     this.#end = block.bytes.length;
     this.#scanner = scanner;

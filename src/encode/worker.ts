@@ -13,16 +13,11 @@ const newWriter = () => createRowWriter(encoding.columns, encoding.writerOptions
 
 let writer = newWriter();
 
-port.on('message', ({ block, spare }: Job) => {
+port.on('message', ({ block, inPlace }: Job) => {
   try {
-    const encoded = encodeBlock(block, encoding, writer, spare);
-    const moved: ArrayBuffer[] = [encoded.payload.buffer];
-    const raw = encoded.rejects[0]?.raw.buffer;
-    if (raw instanceof ArrayBuffer) moved.push(raw);
-    // Frees the block's memory now, and a buffer that was of no use: the collector of this thread, whose own heap stays
-    // small, may let it lie for long.
-    block.bytes.buffer.transfer(0);
-    if (spare !== undefined && spare !== encoded.payload.buffer && !spare.detached) spare.transfer(0);
+    const { buffer } = block.bytes;
+    const encoded = encodeBlock(block, encoding, writer, inPlace ? buffer : undefined);
+    const moved = [encoded.payload.buffer, encoded.rejects[0]?.raw.buffer].filter((one) => one instanceof ArrayBuffer);
     port.postMessage({ encoded } satisfies Answer, moved);
   } catch (error) {
     // Whatever state the writer was left in must not reach the next block.

@@ -50,7 +50,7 @@ function keyOf(name: string): number {
 class ModuleScanner implements LineScanner {
   readonly #module: ScanModule<ScanExports>;
   readonly #drain: () => boolean;
-  #bytes = Buffer.alloc(0);
+  #bytes: Buffer = Buffer.alloc(0);
   #firstLine = 1;
   /** Which part of the block lies in the module's memory, and where. */
   #from = 0;
@@ -62,7 +62,7 @@ class ModuleScanner implements LineScanner {
     this.#drain = drain;
   }
 
-  begin(bytes: Uint8Array<ArrayBuffer>, firstLine: number): void {
+  begin(bytes: Uint8Array, firstLine: number): void {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#firstLine = firstLine;
     this.#from = 0;

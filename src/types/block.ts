@@ -1,7 +1,7 @@
 /** A file's lines on their way through the encoding threads. */
 
-/** About 32 MB of whole lines. */
-export interface Block {
+/** Some MB of whole lines. `Memory` is what they lie in. */
+export interface Block<Memory extends ArrayBufferLike = ArrayBuffer> {
   /** From 0, without gaps. */
   readonly number: number;
   /** Number of the first line, from 1. */
@@ -9,11 +9,10 @@ export interface Block {
   /** How many lines, blank ones included. */
   readonly lines: number;
   /**
-   * The lines with their line ends; the last line of a file may lack one. Owns its whole ArrayBuffer's used part, so
-   * that the buffer can be moved to a worker thread. A line longer than the limit is cut to just over it
-   * (see MAX_LINE_BYTES in blocks.ts): the encoder rejects it by its length.
+   * The lines with their line ends; the last line of a file may lack one. A line longer than the limit is cut to just over
+   * it (see MAX_LINE_BYTES in blocks.ts): the encoder rejects it by its length.
    */
-  readonly bytes: Uint8Array<ArrayBuffer>;
+  readonly bytes: Uint8Array<Memory>;
   /**
    * Ascending offsets (line - firstLine) of the lines to encode; absent: all. The others are not looked at, and count
    * in `lines` alone.
@@ -57,7 +56,7 @@ export interface EncodedBlock {
   readonly counts: BlockCounts;
   /** Sum of (line - firstLine) over the rows: with the count, it tells that no line is missing and none stands for another. */
   readonly lineOffsetSum: number;
-  readonly payload: Uint8Array<ArrayBuffer>;
+  readonly payload: Uint8Array;
   readonly rejects: readonly Reject[];
   /** Source columns that stood in the block: what is new in a file is reported. */
   readonly sourceColumns: readonly string[];

@@ -135,7 +135,10 @@ export interface Load {
   readonly encoding: Encoding;
   /** Counts of a block that has landed in an earlier attempt; undefined: write it. */
   landed(block: number): BlockCounts | undefined;
-  /** Durable against kills when it returns; harmless when repeated. Several may be under way at once. */
+  /**
+   * Durable against kills when it returns; harmless when repeated. Several may be under way at once. The payload is lent
+   * until then: its memory goes to a later block.
+   */
   write(block: EncodedBlock, signal: AbortSignal): Promise<void>;
   /**
    * The file has been read to its end and was whole: verify that what was read is what has landed, apply the gates,

@@ -54,11 +54,8 @@ export interface RowWriter {
   /** list-map. */
   listMap(entries: readonly (readonly [string, readonly string[]])[]): void;
   end(): void;
-  /**
-   * The rows written since the last call, in a buffer of their own.
-   * @param spare a buffer of an earlier call that nobody needs any more: what comes next may go there
-   */
-  take(spare?: ArrayBuffer): Uint8Array<ArrayBuffer>;
+  /** The rows written since the last call: at the start of `room`, where they fit in there, otherwise in a buffer of their own. */
+  take(room?: ArrayBufferLike): Uint8Array;
 }
 
 /**
@@ -70,7 +67,7 @@ export interface LineScanner {
    * Begins a block, whose bytes are read until the next begins.
    * @param firstLine number in the file of its first line
    */
-  begin(bytes: Uint8Array<ArrayBuffer>, firstLine: number): void;
+  begin(bytes: Uint8Array, firstLine: number): void;
   /**
    * Encodes whole lines until one comes that it does not take.
    * @param offset place in the block, from 0, of the line that begins at `start`

@@ -112,11 +112,10 @@ function passOf(contender: Contender): (block: Lines) => void {
     contender === 'scan, normalise, JSON'
       ? new NothingKept(COLUMNS, [])
       : createRowWriter(COLUMNS, { fileDate: '2024-01-31', revision: 0, source: 'all-data' }, []);
-  // As the pool does it: the buffer of a payload that was sent comes back.
-  let spare: ArrayBuffer | undefined;
+  // As in the product payloads lie in memory that goes round.
+  const room = new SharedArrayBuffer(33 * 1024 * 1024);
   return ({ bytes, lines }) => {
-    const { payload } = encodeBlock({ number: 0, firstLine: 1, lines, bytes }, ENCODING, writer, spare);
-    spare = payload.buffer;
+    encodeBlock({ number: 0, firstLine: 1, lines, bytes }, ENCODING, writer, room);
   };
 }
 

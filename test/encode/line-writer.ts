@@ -2,13 +2,9 @@
 import { Recorder } from '../scan/recorder.ts';
 
 export class LineWriter extends Recorder {
-  #spare: ArrayBuffer | undefined;
-
-  override take(spare?: ArrayBuffer): Uint8Array<ArrayBuffer> {
+  override take(room?: ArrayBufferLike): Uint8Array {
     const rows = this.rows.splice(0).map(({ line, values }) => `${line}:${values[0]}`);
     const bytes = new TextEncoder().encode(rows.join(' '));
-    const room = this.#spare;
-    this.#spare = spare;
     if (room === undefined || room.byteLength < bytes.length) return bytes;
     const payload = new Uint8Array(room, 0, bytes.length);
     payload.set(bytes);

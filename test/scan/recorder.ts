@@ -51,7 +51,7 @@ export class Recorder implements RowWriter {
     this.rows.push({ line: this.#line, values: this.#values });
   }
 
-  take(_spare?: ArrayBuffer): Uint8Array<ArrayBuffer> {
+  take(_room?: ArrayBufferLike): Uint8Array {
     return new Uint8Array(0);
   }
 }
