@@ -136,7 +136,7 @@ test('texts are taken as they are, whatever their length', async () => {
     NEVER,
   );
   const found = await lab.query<{ n: number; plain: boolean }>(
-    `SELECT length(ip_address) AS n, ip_address = repeat('x', n) AS plain FROM lab.lengths ORDER BY n`,
+    `SELECT length(ip_address) AS n, replaceAll(ip_address, 'x', '') = '' AS plain FROM lab.lengths ORDER BY n`,
   );
   expect(found.map(({ n, plain }) => [Number(n), Number(plain)])).toEqual(lengths.map((length) => [length, 1]));
 });
