@@ -12,13 +12,14 @@ const { createRowWriter } = (await import(encoding.writerModule)) as { readonly 
 const newWriter = () => createRowWriter(encoding.columns, encoding.writerOptions);
 
 let writer = newWriter();
-/** Memory of this thread, kept from block to block: where a block is read, and where its payload is put together. */
-let own = new Uint8Array(0);
+/** Memory of this thread, kept from block to block, in which payloads are put together. */
 let spare: ArrayBuffer | undefined;
 
 port.on('message', ({ block, inPlace }: Job) => {
   try {
-    const encoded = encodeBlock({ ...block, bytes: copied(block.bytes) }, encoding, writer, spare);
+    // Shared memory is read like any other. The type says that it can be moved, which nobody here does.
+    const bytes = block.bytes as Uint8Array as Uint8Array<ArrayBuffer>;
+    const encoded = encodeBlock({ ...block, bytes }, encoding, writer, spare);
     const raw = encoded.rejects[0]?.raw.buffer;
     const moved = raw instanceof ArrayBuffer ? [raw] : [];
     const shared = inPlace ? putInPlace(encoded.payload, block.bytes.buffer) : null;
@@ -31,12 +32,6 @@ port.on('message', ({ block, inPlace }: Job) => {
     port.postMessage({ failed: toFailure(error) } satisfies Answer);
   }
 });
-
-function copied(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
-  if (own.length < bytes.length) own = new Uint8Array(bytes.length);
-  own.set(bytes);
-  return own.subarray(0, bytes.length);
-}
 
 /** The payload where its block was, which nobody needs any more; null when it does not fit. */
 function putInPlace(payload: EncodedBlock['payload'], memory: SharedArrayBuffer): Uint8Array | null {
