@@ -1,5 +1,5 @@
 /**
- * Builds the scanners' modules: `node test/tools/build-scanner.ts`. They are committed beside their destinations, so that nobody
+ * Builds the scanners' modules: `npm run build:scanner`. They are committed beside their destinations, so that nobody
  * who installs domainsync needs the compiler; test/scan/build.test.ts finds one that is not what its sources make.
  */
 import { writeFileSync } from 'node:fs';
