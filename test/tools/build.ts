@@ -42,7 +42,7 @@ function renameNamedFiles(path: string): void {
 /** What the sources read beside themselves: a page, a query, the example configuration. */
 function copyOtherFiles(half: string, out: string): void {
   for (const path of filesUnder(join(ROOT, half))) {
-    if (path.endsWith('.ts') || path === join(ROOT, 'src/bin.js')) continue;
+    if (path.endsWith('.ts') || path.includes('/assembly/') || path === join(ROOT, 'src/bin.js')) continue;
     cpSync(path, join(out, path.slice(ROOT.length + 1)));
   }
 }
