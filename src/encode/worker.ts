@@ -38,6 +38,9 @@ function putInPlace(payload: EncodedBlock['payload'], memory: SharedArrayBuffer)
   if (payload.length > memory.byteLength) return null;
   const shared = new Uint8Array(memory, 0, payload.length);
   shared.set(payload);
-  spare = payload.buffer instanceof ArrayBuffer ? payload.buffer : undefined;
+  const { buffer } = payload;
+  // A writer that makes new memory each time would leave it to the collector, which may let it lie for long.
+  if (spare !== buffer && spare?.detached === false) spare.transfer(0);
+  spare = buffer instanceof ArrayBuffer ? buffer : undefined;
   return shared;
 }
