@@ -12,7 +12,6 @@ import {
   insertChanges,
   insertDelta,
   insertDiff,
-  insertUpdateChanges,
   keyRanges,
   selectRangeStarts,
 } from './difference.ts';
@@ -80,8 +79,7 @@ export async function buildDelta(
   // A first load of a source records no changes (contract 4).
   if (tables.changes !== null && work.previousDate !== null) {
     await remade(staging, 'changes', `AS ${tables.changes} COMMENT ''`, signal);
-    await statement(staging, insertChanges(names, context), signal);
-    for (const range of ranges) await statement(staging, insertUpdateChanges(names, context, range), signal);
+    for (const range of ranges) await statement(staging, insertChanges(names, context, range), signal);
     await mergeToOnePart(staging, 'changes', signal);
   }
   return countDifferences(staging, landed.rows, signal);
