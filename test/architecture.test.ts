@@ -17,6 +17,7 @@ const FOR_CONNECTORS = [
   // The machine, not the pipeline: a file that grows, and which process owns what.
   'src/spool.ts',
   'src/process-identity.ts',
+  'src/shared-memory.ts',
   // What a format that is written in WebAssembly is built on.
   'src/scan/module.ts',
   'src/scan/scanned-rows.ts',

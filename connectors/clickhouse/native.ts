@@ -10,6 +10,7 @@
  */
 import type { ScanExports } from '../../src/scan/module.ts';
 import { ScannedRows } from '../../src/scan/scanned-rows.ts';
+import { copyInto } from '../../src/shared-memory.ts';
 import type { Column, FileDate, RowWriter, Where } from '../../src/types.ts';
 import { columnType } from './schema.ts';
 import { DAYS_SHIFT, versionOf } from './version.ts';
@@ -121,6 +122,6 @@ function joined(pieces: readonly Buffer<ArrayBuffer>[], room: ArrayBufferLike | 
   const memory = fits ? room : new ArrayBuffer(Math.max(size, LARGE_CAPACITY));
   const bytes = Buffer.from(memory);
   let at = 0;
-  for (const piece of pieces) at += piece.copy(bytes, at);
+  for (const piece of pieces) at = copyInto(bytes, at, piece);
   return new Uint8Array(memory, 0, size);
 }

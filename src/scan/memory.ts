@@ -1,4 +1,5 @@
 /** The memory of a scanner's module, as the host reads and writes it. */
+import { copyInto } from '../shared-memory.ts';
 
 /** So many bytes behind a text are read by the module (SLACK in assembly/bytes.ts); they must not look like one. */
 const SLACK = 64;
@@ -36,7 +37,7 @@ export class ScanMemory {
   /** Copies a block, and puts `lineEnd` behind it. @returns where it begins */
   putBlock(block: Uint8Array, lineEnd: number): number {
     const start = this.#exports.blockRoom(block.length + SLACK);
-    this.bytes.set(block, start);
+    copyInto(this.bytes, start, block);
     this.bytes.fill(0, start + block.length, start + block.length + SLACK);
     this.bytes[start + block.length] = lineEnd;
     return start;
