@@ -183,7 +183,7 @@ test('its user may not even choose settings: status and check say so', async () 
 
 test.each([
   ['while blocks land', LANDING],
-  ['when all has landed', /^CREATE TABLE \S+_next` /],
+  ['when all has landed', /^CREATE TABLE \S+_diff` /],
   ['when the difference is being applied', /`dns` ATTACH PARTITION /],
 ])('the table is dropped %s: the next run loads the whole file into a new one', async (when, at) => {
   const failed = await runInto(when.replaceAll(' ', '_'), () => project.command('DROP TABLE dns SYNC'), at);

@@ -18,7 +18,7 @@ const LOADED = /^dns: loaded /;
 const STEPS: readonly { readonly before: string; readonly at: RegExp; readonly says: RegExp }[] = [
   { before: 'a first load becomes visible', at: /^EXCHANGE TABLES /, says: TAKEN_OVER },
   { before: 'a block lands', at: /^INSERT INTO \S+_rows` /, says: TAKEN_OVER },
-  { before: 'a staging table is made', at: /^CREATE TABLE \S+_next` /, says: TAKEN_OVER },
+  { before: 'a staging table is made', at: /^CREATE TABLE \S+_diff` /, says: TAKEN_OVER },
   { before: 'a later load becomes visible', at: /`dns` ATTACH PARTITION /, says: TAKEN_OVER },
   { before: 'its changes do', at: /`dns_changes` REPLACE PARTITION /, says: TAKEN_OVER },
   { before: 'it writes down what is held', at: /^INSERT INTO \S+domainsync_held`|`dns` MODIFY COMMENT /, says: LOADED },
