@@ -1,5 +1,4 @@
 /** A module's scanner, told the schema and `where`. */
-import { isUtf8 } from 'node:buffer';
 import { MAX_LINE_BYTES } from '../encode/limits.ts';
 import { COLUMNS } from '../rows/columns.ts';
 import type { Column, LineScanner, TakenLines, Where } from '../types.ts';
@@ -75,7 +74,7 @@ class ModuleScanner implements LineScanner {
     const before = exports.lineCount();
     let at = start;
     while (at < end) {
-      if ((at < this.#from || at >= this.#to) && !this.#load(at, end)) break;
+      if (at < this.#from || at >= this.#to) this.#load(at, end);
       const shift = this.#place - this.#from;
       const to = Math.min(this.#to, end);
       const taken = exports.lineCount() - before;
@@ -87,23 +86,12 @@ class ModuleScanner implements LineScanner {
     return at;
   }
 
-  /**
-   * Brings whole lines into memory: a part of the block that stays in the processor's cache while it is read.
-   * @returns false for a line that is not valid UTF-8
-   */
-  #load(start: number, end: number): boolean {
-    const bytes = this.#bytes;
-    for (let size = PART_BYTES; ; size = Math.floor(size / 2)) {
-      const to = this.#lineEnd(start, size, end);
-      const part = bytes.subarray(start, to);
-      if (isUtf8(part)) {
-        this.#place = this.#module.memory.putBlock(part, LF);
-        this.#from = start;
-        this.#to = to;
-        return true;
-      }
-      if (part.indexOf(LF) === part.lastIndexOf(LF)) return false;
-    }
+  /** Brings whole lines into memory: a part of the block that stays in the processor's cache while it is read. */
+  #load(start: number, end: number): void {
+    const to = this.#lineEnd(start, PART_BYTES, end);
+    this.#place = this.#module.memory.putBlock(this.#bytes.subarray(start, to), LF);
+    this.#from = start;
+    this.#to = to;
   }
 
   /** Behind the last line end within so many bytes; where there is none, behind the first one. */

@@ -130,6 +130,11 @@ export class NativeWriter extends RowWriter {
   }
 
   @inline
+  time(value: i64, start: usize, end: usize): void {
+    this.datetime(value, false);
+  }
+
+  @inline
   private nullable(isNull: bool): Column {
     const column = this.column();
     column.head.keep();

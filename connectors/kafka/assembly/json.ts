@@ -5,10 +5,10 @@
  *   {"domain":"a.de","tld":"de", … ,"dns_checked_at":"2026-01-31T10:20:30.123Z"}
  *    ^ hashed: what a change is       ^ tail: as long as its columns say, so that who reads a message back finds where it starts
  */
-import { Growing, copyText } from '../../../src/scan/assembly/bytes';
+import { Growing, SLACK, copyText } from '../../../src/scan/assembly/bytes';
 import { escape } from '../../../src/scan/assembly/escapes';
 import { RowWriter } from '../../../src/scan/assembly/writer';
-import { LONGEST_TIME, addTime } from './time';
+import { LONGEST_TIME, addTime, respellTime } from './time';
 
 const QUOTE: u8 = 0x22;
 const COMMA: u8 = 0x2c;
@@ -149,6 +149,13 @@ export class JsonWriter extends RowWriter {
       to.reserve(LONGEST_TIME);
       addTime(to, value);
     }
+  }
+
+  time(value: i64, start: usize, end: usize): void {
+    const to = unchecked(this.counts[this.next]) ? this.values : this.tail;
+    this.labelTo(to);
+    to.reserve(LONGEST_TIME + SLACK);
+    if (!respellTime(to, start, end)) addTime(to, value);
   }
 
   mapBegin(entries: u32): void {

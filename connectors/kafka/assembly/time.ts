@@ -1,5 +1,5 @@
 /** Times as `"2024-01-31T10:20:30.123Z"`. */
-import { Growing } from '../../../src/scan/assembly/bytes';
+import { Growing, copyText } from '../../../src/scan/assembly/bytes';
 
 export const LONGEST_TIME: usize = 26;
 const DAY: i64 = 86_400_000;
@@ -10,6 +10,30 @@ const DOT: u8 = 0x2e;
 const COLON: u8 = 0x3a;
 const LETTER_T: u8 = 0x54;
 const LETTER_Z: u8 = 0x5a;
+
+const DATE_LENGTH: usize = 10;
+const SECONDS_LENGTH: usize = 19;
+/** `.000Z"`, and `T00:00:0` and `0.000Z"`, as words. */
+const TO_MILLISECONDS: u64 = 0x225a3030302e;
+const TO_MINUTES: u64 = 0x303a30303a303054;
+const TO_END: u64 = 0x225a3030302e30;
+
+/** Appends the time that stands from `start` to `end`, where it is one that lacks only zeros. There is room for SLACK more. @returns whether it is */
+export function respellTime(to: Growing, start: usize, end: usize): bool {
+  const length = end - start;
+  const at = to.end + 1;
+  if (length == SECONDS_LENGTH && load<u8>(start + DATE_LENGTH) == LETTER_T) {
+    copyText(at, start, length);
+    store<u64>(at + length, TO_MILLISECONDS);
+  } else if (length == DATE_LENGTH) {
+    copyText(at, start, length);
+    store<u64>(at + length, TO_MINUTES);
+    store<u64>(at + length + 8, TO_END);
+  } else return false;
+  store<u8>(to.end, QUOTE);
+  to.end += LONGEST_TIME;
+  return true;
+}
 
 /** Appends a time with its quotes. There is room for it. @param time milliseconds since 1970, UTC, of a year from 1000 to 9999 */
 export function addTime(to: Growing, time: i64): void {

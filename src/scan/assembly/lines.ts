@@ -41,7 +41,7 @@ export function offsetSum(): f64 {
 }
 
 /**
- * Encodes lines. Bytes from `from` to `to` are whole lines, of valid UTF-8; an LF stands behind each.
+ * Encodes lines. Bytes from `from` to `to` are whole lines; an LF stands behind each.
  * @param firstLine number of the block's first line in the file
  * @param offset place in the block, from 0, of the line that begins at `from`
  * @param longest line that is taken, in bytes

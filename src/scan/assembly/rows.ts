@@ -168,9 +168,11 @@ export class Rows<W extends RowWriter> {
       return true;
     }
     if (marksOf(token) != STRING) return false;
-    const time = parseDateTime(startOf(token), endOf(token));
+    const start = startOf(token);
+    const end = endOf(token);
+    const time = parseDateTime(start, end);
     if (time == NO_TIME) return false;
-    this.writer.datetime(time, false);
+    this.writer.time(time, start, end);
     return true;
   }
 

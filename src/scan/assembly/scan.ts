@@ -1,7 +1,7 @@
 /**
  * JSON values from bytes (RFC 8259), onto the tape. What is taken, JSON.parse takes with the same meaning; what is not may still
- * be JSON: nesting deeper than MAX_DEPTH, unpaired surrogates. The bytes are valid UTF-8, and an LF stands behind the line:
- * it ends every token and is no white space here.
+ * be JSON: nesting deeper than MAX_DEPTH, unpaired surrogates. An LF stands behind the line: it ends every token and is no white
+ * space here. Bytes that are not ASCII stand in strings alone, where they are valid UTF-8.
  */
 import { clearKeyHashes, dropKeyHashes, forgetKeyHashes, isAgain } from './key-hashes';
 import { hexUnit, isSimpleEscape } from './escapes';
@@ -21,6 +21,7 @@ import {
   closeToken,
   top,
 } from './tape';
+import { isUtf8 } from './utf8';
 
 const TAB: u8 = 0x09;
 const CR: u8 = 0x0d;
@@ -102,46 +103,43 @@ export function scanValue(at: usize, recorded: i32, depth: i32): usize {
   return scanBare(at, recorded >= 0);
 }
 
-/** The first quote, backslash or control character from `at` on. */
-// @ts-ignore: decorator
-@inline
-function endOfPlain(start: usize): usize {
-  let at = start;
-  while (true) {
-    const bytes = v128.load(at);
-    const found = v128.or(
-      v128.or(i8x16.eq(bytes, i8x16.splat(QUOTE)), i8x16.eq(bytes, i8x16.splat(BACKSLASH))),
-      i8x16.lt_u(bytes, i8x16.splat(SPACE)),
-    );
-    const mask = i8x16.bitmask(found);
-    if (mask != 0) return at + <usize>ctz(mask);
-    at += 16;
-  }
-}
-
 /** Scans the string whose quote must stand at `start`. */
 export function scanString(start: usize, recorded: bool): usize {
   if (load<u8>(start) != QUOTE) return NOT_TAKEN;
   let flags = STRING;
-  let at = endOfPlain(start + 1);
-  while (load<u8>(at) != QUOTE) {
-    if (load<u8>(at) != BACKSLASH) return NOT_TAKEN;
+  // All steps of 16 bytes mixed: a high bit tells of a character that is not ASCII.
+  let met: v128 = i64x2.splat(0);
+  let at = start + 1;
+  while (true) {
+    const bytes = v128.load(at);
+    met = v128.or(met, bytes);
+    const special = i8x16.bitmask(
+      v128.or(
+        v128.or(i8x16.eq(bytes, i8x16.splat(QUOTE)), i8x16.eq(bytes, i8x16.splat(BACKSLASH))),
+        i8x16.lt_u(bytes, i8x16.splat(SPACE)),
+      ),
+    );
+    if (special == 0) {
+      at += 16;
+      continue;
+    }
+    at += <usize>ctz(special);
+    const byte = load<u8>(at);
+    if (byte == QUOTE) break;
+    if (byte != BACKSLASH) return NOT_TAKEN;
     const kind = load<u8>(at + 1);
-    if (isSimpleEscape(kind)) {
-      flags |= ESCAPED;
-      at += 2;
-      if (kind == SLASH) {
-        flags |= UNTIDY;
-        untidy += 1;
-      }
-    } else {
-      flags |= ESCAPED | UNTIDY;
-      untidy += 1;
+    flags |= ESCAPED;
+    if (isSimpleEscape(kind)) at += 2;
+    else {
       at = behindUnits(at);
       if (at == NOT_TAKEN) return NOT_TAKEN;
     }
-    at = endOfPlain(at);
+    if (kind == SLASH || kind == LOWER_U) {
+      flags |= UNTIDY;
+      untidy += 1;
+    }
   }
+  if (i8x16.bitmask(met) != 0 && !isUtf8(start + 1, at)) return NOT_TAKEN;
   stringFlags = flags;
   if (recorded) addToken(flags, start + 1, at);
   return at + 1;

@@ -15,6 +15,8 @@ export abstract class RowWriter {
   abstract bool(value: bool, isNull: bool): void;
   /** Milliseconds since 1970, UTC. */
   abstract datetime(value: i64, isNull: bool): void;
+  /** A time that also stands from `start` to `end`, as the source writes it. */
+  abstract time(value: i64, start: usize, end: usize): void;
   /** So many entries follow, then `mapEnd`. */
   abstract mapBegin(entries: u32): void;
   /** One `mapText` follows in a text-map and in unparsed, one `mapList` in a list-map. */
