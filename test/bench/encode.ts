@@ -39,7 +39,7 @@ else contend();
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
-    options: { rows: { type: 'string', default: '60000' }, rounds: { type: 'string', default: '9' } },
+    options: { rows: { type: 'string', default: '120000' }, rounds: { type: 'string', default: '7' } },
   });
   const blocks = makeBlocks(Number(values.rows));
   const threads = CONTENDERS.map(
