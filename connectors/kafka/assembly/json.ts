@@ -5,27 +5,28 @@
  *   {"domain":"a.de","tld":"de", … ,"dns_checked_at":"2026-01-31T10:20:30.123Z"}
  *    ^ hashed: what a change is       ^ tail: as long as its columns say, so that who reads a message back finds where it starts
  */
+import {
+  BACKSLASH,
+  CLOSE_BRACKET,
+  CLOSE_BRACE,
+  COLON,
+  COMMA,
+  LOWER_E,
+  OPEN_BRACKET,
+  OPEN_BRACE,
+  QUOTE,
+  SPACE,
+  ZERO,
+} from '../../../src/scan/assembly/characters';
 import { Growing, SLACK, copyText } from '../../../src/scan/assembly/bytes';
 import { escape } from '../../../src/scan/assembly/escapes';
 import { RowWriter } from '../../../src/scan/assembly/writer';
 import { LONGEST_TIME, addTime, respellTime } from './time';
 
-const QUOTE: u8 = 0x22;
-const COMMA: u8 = 0x2c;
-const ZERO: u8 = 0x30;
-const COLON: u8 = 0x3a;
-const OPEN_LIST: u8 = 0x5b;
-const BACKSLASH: u8 = 0x5c;
-const CLOSE_LIST: u8 = 0x5d;
-const OPEN_OBJECT: u8 = 0x7b;
-const CLOSE_OBJECT: u8 = 0x7d;
-const SPACE: u8 = 0x20;
-
 /** `null`, `true`, `fals`, as words. */
 const NULL: u32 = 0x6c6c756e;
 const TRUE: u32 = 0x65757274;
 const FALS: u32 = 0x736c6166;
-const LOWER_E: u8 = 0x65;
 /** A number as JavaScript writes it has at most 24 characters. */
 const LONGEST_NUMBER: usize = 32;
 const LONGEST_ESCAPE: usize = 6;
@@ -160,7 +161,7 @@ export class JsonWriter extends RowWriter {
 
   mapBegin(entries: u32): void {
     this.label();
-    this.values.byte(OPEN_OBJECT);
+    this.values.byte(OPEN_BRACE);
     this.mapStarted = false;
     this.listLeft = -1;
   }
@@ -173,10 +174,10 @@ export class JsonWriter extends RowWriter {
   }
 
   mapList(values: u32): void {
-    this.values.byte(OPEN_LIST);
+    this.values.byte(OPEN_BRACKET);
     this.listStarted = false;
     this.listLeft = values;
-    if (values == 0) this.values.byte(CLOSE_LIST);
+    if (values == 0) this.values.byte(CLOSE_BRACKET);
   }
 
   mapText(start: usize, end: usize, plain: bool): void {
@@ -188,18 +189,18 @@ export class JsonWriter extends RowWriter {
     this.listStarted = true;
     this.string(start, end, plain);
     this.listLeft -= 1;
-    if (this.listLeft == 0) this.values.byte(CLOSE_LIST);
+    if (this.listLeft == 0) this.values.byte(CLOSE_BRACKET);
   }
 
   mapEnd(): void {
-    this.values.byte(CLOSE_OBJECT);
+    this.values.byte(CLOSE_BRACE);
   }
 
   end(): void {
     const out = this.values;
     const counted = out.length - this.rowAt;
     if (this.tail.length > 0) out.copy(this.tail.start, this.tail.length);
-    out.byte(CLOSE_OBJECT);
+    out.byte(CLOSE_BRACE);
     const told = this.told;
     told.reserve(28);
     const at = told.end;

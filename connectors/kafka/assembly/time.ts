@@ -1,15 +1,9 @@
 /** Times as `"2024-01-31T10:20:30.123Z"`. */
+import { COLON, DASH, DOT, LETTER_T, LETTER_Z, QUOTE, ZERO } from '../../../src/scan/assembly/characters';
 import { Growing, copyText } from '../../../src/scan/assembly/bytes';
 
 export const LONGEST_TIME: usize = 26;
 const DAY: i64 = 86_400_000;
-const ZERO: u8 = 0x30;
-const QUOTE: u8 = 0x22;
-const DASH: u8 = 0x2d;
-const DOT: u8 = 0x2e;
-const COLON: u8 = 0x3a;
-const LETTER_T: u8 = 0x54;
-const LETTER_Z: u8 = 0x5a;
 
 const DATE_LENGTH: usize = 10;
 const SECONDS_LENGTH: usize = 19;

@@ -1,13 +1,5 @@
 /** Dates and date-times of the source (contract 3, "Dates"), as milliseconds since 1970, UTC. */
-
-const SPACE: u8 = 0x20;
-const PLUS: u8 = 0x2b;
-const DASH: u8 = 0x2d;
-const DOT: u8 = 0x2e;
-const ZERO: u8 = 0x30;
-const COLON: u8 = 0x3a;
-const LETTER_T: u8 = 0x54;
-const LETTER_Z: u8 = 0x5a;
+import { COLON, DASH, DOT, LETTER_T, LETTER_Z, PLUS, SPACE, ZERO } from './characters';
 
 /** 1900-01-01, and the first moment too late: 2300-01-01. */
 const EARLIEST: i64 = -2_208_988_800_000;

@@ -1,11 +1,7 @@
 /** Escapes in JSON strings (RFC 8259, section 7), and texts that are spelt anew. */
+import { BACKSLASH, LOWER_U, QUOTE, SLASH, SPACE } from './characters';
 import { Growing } from './bytes';
 
-const SPACE: u8 = 0x20;
-const QUOTE: u8 = 0x22;
-const SLASH: u8 = 0x2f;
-const BACKSLASH: u8 = 0x5c;
-const LOWER_U: u8 = 0x75;
 const ESCAPE_LENGTH: usize = 6;
 /** Of a character in UTF-8, or of an escape. */
 const MAX_LENGTH: usize = 6;

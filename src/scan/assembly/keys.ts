@@ -2,6 +2,7 @@
  * The source columns, each with a number from 1. The lines of a file have their keys in one order nearly always, some left out: so
  * each key remembers which one followed it, and the next key of a line is compared with that one; only a surprise costs a search.
  */
+import { COLON, QUOTE } from './characters';
 import { SLACK, copyText, sameBytes } from './bytes';
 import { ESCAPED } from './tape';
 import { NOT_TAKEN, scanString, stringFlags } from './scan';
@@ -15,8 +16,6 @@ const TEXT_BYTES: usize = 64 * 1024;
 const MOST_LEFT_OUT: i32 = 8;
 /** Two quotes and a colon. */
 const PUNCTUATION: usize = 3;
-const QUOTE: u8 = 0x22;
-const COLON: u8 = 0x3a;
 
 /** Of each key: where it stands as in a line, `"Domain":`; so many bytes; the key that followed it; how deep its values are recorded. */
 const FIELDS: usize = 16;

@@ -1,13 +1,8 @@
 /** The object of a line: which token each source column has. */
+import { CLOSE_BRACE, COLON, COMMA, LF, OPEN_BRACE } from './characters';
 import { NO_KEY, behindKey, findKey, keyCount, keyLength, predictKey, recordedOf } from './keys';
 import { NOT_TAKEN, clearScan, scanValue, skipSpace } from './scan';
 import { overflow, top } from './tape';
-
-const LF: u8 = 0x0a;
-const COMMA: u8 = 0x2c;
-const COLON: u8 = 0x3a;
-const OPEN_BRACE: u8 = 0x7b;
-const CLOSE_BRACE: u8 = 0x7d;
 
 /** Four bytes for each, and whole steps of 16. */
 const KEYS_BYTES: usize = 4 * 260;

@@ -1,9 +1,5 @@
 /** Numbers from bytes (contract 3). */
-
-const DASH: u8 = 0x2d;
-const DOT: u8 = 0x2e;
-const PLUS: u8 = 0x2b;
-const ZERO: u8 = 0x30;
+import { DASH, DOT, PLUS, ZERO } from './characters';
 
 /** Up to this every integer is a double. */
 const MAX_EXACT: f64 = 9007199254740991;

@@ -3,6 +3,27 @@
  * be JSON: nesting deeper than MAX_DEPTH, unpaired surrogates. An LF stands behind the line: it ends every token and is no white
  * space here. Bytes that are not ASCII stand in strings alone, where they are valid UTF-8.
  */
+import {
+  BACKSLASH,
+  CASE_BIT,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  CR,
+  DASH,
+  DOT,
+  LOWER_E,
+  LOWER_U,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  PLUS,
+  QUOTE,
+  SLASH,
+  SPACE,
+  TAB,
+  ZERO,
+} from './characters';
 import { clearKeyHashes, dropKeyHashes, forgetKeyHashes, isAgain } from './key-hashes';
 import { hexUnit, isSimpleEscape } from './escapes';
 import {
@@ -22,27 +43,6 @@ import {
   top,
 } from './tape';
 import { isUtf8 } from './utf8';
-
-const TAB: u8 = 0x09;
-const CR: u8 = 0x0d;
-const SPACE: u8 = 0x20;
-const QUOTE: u8 = 0x22;
-const PLUS: u8 = 0x2b;
-const COMMA: u8 = 0x2c;
-const DASH: u8 = 0x2d;
-const DOT: u8 = 0x2e;
-const SLASH: u8 = 0x2f;
-const ZERO: u8 = 0x30;
-const COLON: u8 = 0x3a;
-const OPEN_BRACKET: u8 = 0x5b;
-const BACKSLASH: u8 = 0x5c;
-const CLOSE_BRACKET: u8 = 0x5d;
-const LOWER_E: u8 = 0x65;
-const LOWER_U: u8 = 0x75;
-const OPEN_BRACE: u8 = 0x7b;
-const CLOSE_BRACE: u8 = 0x7d;
-/** Makes a capital of ASCII small; only of `E` it makes an `e`. */
-const CASE_BIT: u8 = 0x20;
 
 /** `null`, `true`, and `alse`, as words. */
 const NULL_WORD: u32 = 0x6c6c756e;

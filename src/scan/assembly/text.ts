@@ -1,10 +1,8 @@
 /** The text of tokens, where it lies: in the line, or made anew in a scratch. What is read is good until the next is read. */
+import { DOT, QUOTE, SPACE } from './characters';
 import { Growing } from './bytes';
 import { respell, unescape } from './escapes';
 import { ESCAPED, NUMBER, ODD, STRING, UNTIDY, endOf, kindOf, marksOf, startOf } from './tape';
-
-const SPACE: u8 = 0x20;
-const QUOTE: u8 = 0x22;
 
 const scratch = new Growing();
 
@@ -96,7 +94,6 @@ export function readPair(number: usize, string: usize): bool {
 }
 
 const LONGEST_DOMAIN: usize = 253;
-const DOT: u8 = 0x2e;
 
 /** The key (contract 3) from a string of visible ASCII. @returns false for any other value */
 export function readDomain(token: usize): bool {

@@ -1,0 +1,25 @@
+/** Characters of ASCII by their names. */
+export const TAB: u8 = 0x09;
+export const LF: u8 = 0x0a;
+export const CR: u8 = 0x0d;
+export const SPACE: u8 = 0x20;
+export const QUOTE: u8 = 0x22;
+export const PLUS: u8 = 0x2b;
+export const COMMA: u8 = 0x2c;
+export const DASH: u8 = 0x2d;
+export const DOT: u8 = 0x2e;
+export const SLASH: u8 = 0x2f;
+export const ZERO: u8 = 0x30;
+export const COLON: u8 = 0x3a;
+export const LETTER_T: u8 = 0x54;
+export const LETTER_Z: u8 = 0x5a;
+export const OPEN_BRACKET: u8 = 0x5b;
+export const BACKSLASH: u8 = 0x5c;
+export const CLOSE_BRACKET: u8 = 0x5d;
+export const LOWER_E: u8 = 0x65;
+export const LOWER_U: u8 = 0x75;
+export const OPEN_BRACE: u8 = 0x7b;
+export const CLOSE_BRACE: u8 = 0x7d;
+
+/** Makes a capital of ASCII small; only of `E` it makes an `e`. */
+export const CASE_BIT: u8 = 0x20;
