@@ -9,7 +9,9 @@ let rows = 0;
 /** Strings of more would not fit. */
 const PIECE = 64 * 1024 * 1024;
 for (let start = 0; start < bytes.length; ) {
-  const end = start + PIECE >= bytes.length ? bytes.length : bytes.lastIndexOf(0x0a, start + PIECE) + 1;
+  // Not lastIndexOf from a place: beyond 2 GiB there is none.
+  const piece = bytes.subarray(start, start + PIECE);
+  const end = start + PIECE >= bytes.length ? bytes.length : start + piece.lastIndexOf(0x0a) + 1;
   const lines = bytes.toString('utf8', start, end).split('\n');
   const from = performance.now();
   for (const line of lines) {
