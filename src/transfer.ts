@@ -41,7 +41,8 @@ interface Means {
 
 /** Feeds every block that has not landed yet to the destination. @returns how many blocks the file has */
 export async function transfer(of: Transfer, load: Load): Promise<number> {
-  const options = { encoding: load.encoding, inPlace: true };
+  // Each thread has a block, another waits for it or is being written: memory is bounded by these.
+  const options = { encoding: load.encoding, inPlace: true, lanes: of.settings.threads + 1 };
   return eachBlock(of, options, ({ encode, memory, signal, landed }) => (block) => {
     const before = load.landed(block.number);
     if (before !== undefined) {
@@ -65,7 +66,9 @@ export async function transfer(of: Transfer, load: Load): Promise<number> {
 export async function transferAgain(of: Transfer, pass: SecondPass): Promise<void> {
   let before: Promise<void> = Promise.resolve();
   // The taker keeps a payload for as long as it likes, so it is none of the buffers that go round.
-  await eachBlock(of, { encoding: pass.encoding, inPlace: false }, (means) => (block) => async () => {
+  // Nor does one have to be written before a thread goes on: a lane for each thread is enough, and a block less in memory.
+  const options = { encoding: pass.encoding, inPlace: false, lanes: of.settings.threads };
+  await eachBlock(of, options, (means) => (block) => async () => {
     const { promise: written, resolve, reject } = Promise.withResolvers<void>();
     const turn = before;
     before = written;
@@ -103,13 +106,12 @@ async function passBlock(
 /** @param taskOf gives the task for each block, run as soon as a lane is free */
 async function eachBlock(
   { spool, settings: { maxWindowLog, blockBytes, threads }, shown, signal }: Transfer,
-  encode: Pick<EncodePoolOptions, 'encoding' | 'inPlace'>,
+  { lanes: most, ...encode }: Pick<EncodePoolOptions, 'encoding' | 'inPlace'> & { readonly lanes: number },
   taskOf: (means: Means) => Task,
 ): Promise<number> {
-  // Each thread has a block, another waits for it, and another is being written: memory is bounded by these.
-  const lanes = new Lanes(threads + 1, signal);
+  const lanes = new Lanes(most, signal);
   // One in each lane, and one that is being filled.
-  const memory = new BlockMemory(threads + 2);
+  const memory = new BlockMemory(most + 1);
   const pool = createEncodePool({ ...encode, threads, memory, signal: lanes.signal });
   let blocks = 0;
   let rows = 0;
