@@ -12,7 +12,7 @@ test('two runs at once: both end with 0, one says that the other is at work, the
     const { sandbox } = project;
     const size = (await sandbox.file({ dataset: 'dns' }))?.size ?? 0;
     // Long enough that both are under way before one is done.
-    sandbox.misbehave({ fault: { kind: 'slow', bytesPerSecond: Math.ceil(size * 0.8) }, probe: false });
+    sandbox.misbehave({ fault: { kind: 'slow', bytesPerSecond: Math.ceil(size * 0.3) }, probe: false });
     for (let round = 0; round < ROUNDS; round += 1) {
       if (round > 0) await sandbox.publish();
       const both = await Promise.all([project.run('sync', '--json'), project.run('sync', '--json')]);
@@ -54,7 +54,7 @@ test('two pipelines of one slice in two processes: one download serves both', as
     await project.configure(`  one: { dataset: dns, to: { clickhouse: { table: one } } }
   two: { dataset: dns, columns: [country], to: { clickhouse: { table: two } } }`);
     const size = (await sandbox.file({ dataset: 'dns' }))?.size ?? 0;
-    sandbox.misbehave({ fault: { kind: 'slow', bytesPerSecond: Math.ceil(size * 0.8) }, probe: false });
+    sandbox.misbehave({ fault: { kind: 'slow', bytesPerSecond: Math.ceil(size * 0.3) }, probe: false });
     const both = await Promise.all([project.run('sync', 'one'), project.run('sync', 'two')]);
     expect(both.map(({ code, stdout }) => [code, stdout.split(' ')[1]])).toEqual([
       [0, 'loaded'],
