@@ -28,8 +28,6 @@ export interface RedisState {
 export function connectRedis(url: string, log: Logger): RedisLinks {
   const options = {
     retryStrategy: (times: number) => Math.min(LONGEST_RECONNECT_MS, 100 * 2 ** Math.min(times, 8)),
-    // What was asked before a failover is asked again by whoever asked.
-    autoResendUnfulfilledCommands: false,
   };
   const own = new Redis(url, {
     ...options,
@@ -37,7 +35,8 @@ export function connectRedis(url: string, log: Logger): RedisLinks {
     enableOfflineQueue: false,
     commandTimeout: COMMAND_MS,
   });
-  // Null: BullMQ's commands wait for as long as it takes.
+  // Null: BullMQ's commands wait for as long as it takes. What Redis was asked when it died is asked again, as is ioredis' way:
+  // without autoResendUnfulfilledCommands it would neither answer nor fail, and BullMQ wait for ever.
   const queue = new Redis(url, { ...options, maxRetriesPerRequest: null });
   const news = new Redis(url, { ...options, maxRetriesPerRequest: null });
   const where = addressOf(url);

@@ -1,4 +1,5 @@
 /** A worker as a process: its start, its ends, other configurations, and a Redis that is gone. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/service.ts';
 import { type Lab, openLab } from '../support/lab.ts';
@@ -18,8 +19,6 @@ function withWorkers(options: SandboxOptions, body: (workers: WorkerLab) => Prom
 }
 
 const EVERY_SECOND = "schedule: '* * * * * *'";
-/** While a Redis is stopped, the server of another test may take its port: then nothing comes of the attempt. */
-const AGAIN = { retry: 2, timeout: 120_000 };
 const DNS = `  dns: { dataset: dns, ${EVERY_SECOND}, to: { clickhouse: { table: dns } } }`;
 const NEVER_DUE = `  dns: { dataset: dns, schedule: '0 0 1 1 *', to: { clickhouse: { table: dns } } }`;
 
@@ -88,35 +87,31 @@ test('SIGHUP takes a new configuration as a whole, and leaves the old one in use
   });
 });
 
-test(
-  'Redis gone in the middle of a load: health says so, the load ends safely, and goes on when Redis is back',
-  AGAIN,
-  async () => {
-    await withWorkers({ rows: 60_000 }, async ({ project, redis, configure, start }) => {
-      await configure('  all: { dataset: all-data, schedule: "0 0 1 1 *", to: { clickhouse: { table: everything } } }');
-      project.sandbox.misbehave({ fault: { kind: 'stall', afterBytes: 4_500_000 }, route: 'download', probe: false });
-      const worker = start();
-      await until(async () => ((await worker.pipeline('all')).run?.read ?? 0) > 0);
-      await redis.stop('SIGKILL');
-      const health = await until(async () => {
-        const answer = await worker.get('/healthz');
-        return answer.status === 503 ? answer.json() : null;
-      });
-      expect(health).toEqual({ ok: false, redis: false, destinations: { all: true } });
-      // The lock runs out: another worker might have the job now.
-      await until(async () => (await worker.pipeline('all')).history.some(({ outcome }) => outcome === 'interrupted'));
-      expect((await worker.get('/api/pipelines/all/sync', { method: 'POST' })).status).toBe(503);
-      project.sandbox.behave();
-      await redis.start();
-      await untilHolds(worker, 'all', project.sandbox.date());
-      expect((await worker.get('/healthz')).status).toBe(200);
-      const metrics = await (await worker.get('/metrics')).text();
-      expect(metrics).toMatch(/^domainsync_locks_lost_total [1-9]$/m);
+test('Redis gone in the middle of a load: health says so, the load ends safely, and goes on when Redis is back', async () => {
+  await withWorkers({ rows: 60_000 }, async ({ project, redis, configure, start }) => {
+    await configure('  all: { dataset: all-data, schedule: "0 0 1 1 *", to: { clickhouse: { table: everything } } }');
+    project.sandbox.misbehave({ fault: { kind: 'stall', afterBytes: 4_500_000 }, route: 'download', probe: false });
+    const worker = start();
+    await until(async () => ((await worker.pipeline('all')).run?.read ?? 0) > 0);
+    await redis.stop('SIGKILL');
+    const health = await until(async () => {
+      const answer = await worker.get('/healthz');
+      return answer.status === 503 ? answer.json() : null;
     });
-  },
-);
+    expect(health).toEqual({ ok: false, redis: false, destinations: { all: true } });
+    // The lock runs out: another worker might have the job now.
+    await until(async () => (await worker.pipeline('all')).history.some(({ outcome }) => outcome === 'interrupted'));
+    expect((await worker.get('/api/pipelines/all/sync', { method: 'POST' })).status).toBe(503);
+    project.sandbox.behave();
+    await redis.start();
+    await untilHolds(worker, 'all', project.sandbox.date());
+    expect((await worker.get('/healthz')).status).toBe(200);
+    const metrics = await (await worker.get('/metrics')).text();
+    expect(metrics).toMatch(/^domainsync_locks_lost_total [1-9]$/m);
+  });
+});
 
-test('a Redis that forgot everything costs nothing but its history', AGAIN, async () => {
+test('a Redis that forgot everything costs nothing but its history', async () => {
   await withWorkers({ rows: 300 }, async ({ project, redis, configure, start }) => {
     await configure(DNS);
     const worker = start();
@@ -129,6 +124,22 @@ test('a Redis that forgot everything costs nothing but its history', AGAIN, asyn
     await redis.start();
     await redis.client().flushall();
     await untilHolds(worker, 'dns', third);
+  });
+});
+
+test('what Redis was asked when it died is asked again: nothing waits for ever for an answer', async () => {
+  await withWorkers({ rows: 300 }, async ({ project, redis, configure, start }) => {
+    await configure(DNS);
+    const worker = start();
+    await untilHolds(worker, 'dns', project.sandbox.date());
+    // From now on it takes commands without an answer: some are under way when it dies.
+    await redis.client().call('CLIENT', 'PAUSE', 60_000, 'ALL');
+    await sleep(2_000);
+    await redis.stop('SIGKILL');
+    const second = await project.sandbox.publish();
+    await redis.start();
+    await untilHolds(worker, 'dns', second);
+    expect(await worker.end('SIGTERM')).toEqual({ code: 0, signal: null });
   });
 });
 
