@@ -102,7 +102,8 @@ export class Connection {
       logger: createKafkaLogger({ level: LOG_LEVELS.warn, logCreator: () => (entry) => tell(log, entry) }),
       brokers,
       ssl: ssl === true ? {} : ssl === false ? undefined : ssl,
-      sasl,
+      // kafkajs keeps something of its own in it, and the configuration is frozen.
+      sasl: sasl === undefined ? undefined : { ...sasl },
       clientId: 'domainsync',
       connectionTimeout: CONNECT_TIMEOUT_MS,
       authenticationTimeout: SIGN_IN_TIMEOUT_MS,
