@@ -261,7 +261,7 @@ async function worker(options: GlobalOptions, signal: AbortSignal, times: Partia
 }
 
 function workerSetup(config: Config, options: GlobalOptions, signal: AbortSignal, limiter: SharedLimiter): Setup {
-  const { service, pipelines, download, redis } = config;
+  const { service, clickhouse, kafka, pipelines, download, redis } = config;
   const serviceId = digestOf([service?.url, service?.apiKey]);
   const opened = open(config, options, signal, (local) => limiter({ serviceId, limits: LIMITS, local }));
   return {
@@ -269,7 +269,8 @@ function workerSetup(config: Config, options: GlobalOptions, signal: AbortSignal
     pipelines: opened.app.pipelines.map((handle, n) => ({
       name: handle.name,
       schedule: pipelines[n]?.schedule,
-      digest: digestOf([pipelines[n], download.maxWindowLog, serviceId]),
+      // The service's key also keeps weaker secrets from being guessed from what stands in Redis.
+      digest: digestOf([pipelines[n], download.maxWindowLog, serviceId, service?.apiKey, clickhouse, kafka]),
       handle,
     })),
     redisUrl: redis.url,
