@@ -2,7 +2,7 @@
 import { asDomainsyncError, DomainsyncError } from '../errors.ts';
 import type { DestinationStatus } from '../types.ts';
 import type { Current } from './current.ts';
-import { within } from './deadline.ts';
+import { atMost, within } from './deadline.ts';
 import type { RunRecord, Setup, WorkerPipeline } from './setup.ts';
 
 /** What is told of an error. Without secrets. */
@@ -12,9 +12,10 @@ export interface ToldError {
   readonly hint: string;
 }
 
-/** What the destinations of a pipeline hold, or why that cannot be told. */
+/** What the destinations of a pipeline hold, as far as they answer. */
 export interface Holdings {
   readonly destinations: readonly DestinationStatus[];
+  /** Why it cannot be told of the others: of the first of them. */
   readonly error: ToldError | null;
 }
 
@@ -25,29 +26,42 @@ const HISTORY_FRESH_MS = 10_000;
 /** Runs of each pipeline and destination that the page shows. */
 const HISTORY = 60;
 
+/** What was told last is told again where reading it anew takes longer: a page does not stand still with a server. */
+const PATIENCE_MS = 1_000;
+
 /** A value that is read anew once it is older than `fresh`; whoever asks meanwhile waits for the same reading. */
 class Cached<T> {
   readonly #fresh: number;
   readonly #read: () => Promise<T>;
   #at = Number.NEGATIVE_INFINITY;
   #value: Promise<T> | null = null;
+  #last: { readonly at: number; readonly value: T } | null = null;
 
   constructor(fresh: number, read: () => Promise<T>) {
     this.#fresh = fresh;
     this.#read = read;
   }
 
-  get(): Promise<T> {
-    if (this.#value === null || performance.now() - this.#at > this.#fresh) {
-      const value = this.#read();
-      this.#at = performance.now();
-      this.#value = value;
-    }
-    return this.#value;
+  async get(): Promise<T> {
+    const fresh = performance.now() - this.#at <= this.#fresh ? this.#value : null;
+    const value = fresh ?? this.#readAnew();
+    const last = this.#last;
+    return last === null || (await atMost(PATIENCE_MS, value)) ? value : last.value;
   }
 
   forget(): void {
     this.#value = null;
+  }
+
+  #readAnew(): Promise<T> {
+    const at = performance.now();
+    this.#at = at;
+    this.#value = this.#read().then((value) => {
+      // One that began later may have come before.
+      if (this.#last === null || this.#last.at < at) this.#last = { at, value };
+      return value;
+    });
+    return this.#value;
   }
 }
 
@@ -85,19 +99,12 @@ export class HoldingsView {
     return this.#using(async (setup) => {
       const pipeline = setup.pipelines.find((one) => one.name === name);
       if (pipeline === undefined) return { destinations: [], error: null };
-      try {
-        const destinations = await within(ANSWER_MS, this.#stop, notInTime, (signal) => statuses(pipeline, signal));
-        return { destinations, error: null };
-      } catch (thrown) {
-        const error = asDomainsyncError(thrown);
-        // An embedded server that died is started anew by the next who asks.
-        if (error.code === 'DESTINATION_UNREACHABLE') this.#current.reopen(setup);
-        const { redact } = setup.app;
-        return {
-          destinations: [],
-          error: { code: error.code, message: redact(error.message), hint: redact(error.hint) },
-        };
-      }
+      const told = await statuses(pipeline, this.#stop);
+      const errors = told.filter((one) => one instanceof DomainsyncError);
+      // An embedded server that died is started anew by the next who asks.
+      if (errors.some(({ code }) => code === 'DESTINATION_UNREACHABLE')) this.#current.reopen(setup);
+      const destinations = told.filter((one): one is DestinationStatus => !(one instanceof DomainsyncError));
+      return { destinations, error: toldError(errors[0], setup.app.redact) };
     });
   }
 
@@ -117,16 +124,29 @@ export class HoldingsView {
   }
 }
 
-async function statuses({ handle }: WorkerPipeline, signal: AbortSignal): Promise<readonly DestinationStatus[]> {
-  const found: DestinationStatus[] = [];
-  for (const destination of await handle.destinations(signal)) {
-    try {
-      found.push(await destination.status(signal));
-    } finally {
-      await destination.close();
-    }
-  }
-  return found;
+/** What each destination tells, or what keeps it from telling: one that is gone does not hide the others. Throws nothing. */
+async function statuses(
+  { handle }: WorkerPipeline,
+  stop: AbortSignal,
+): Promise<readonly (DestinationStatus | DomainsyncError)[]> {
+  const inTime = <T>(ask: (signal: AbortSignal) => Promise<T>): Promise<T | DomainsyncError> =>
+    within(ANSWER_MS, stop, notInTime, ask).catch(asDomainsyncError);
+  const opened = await inTime((signal) => handle.destinations(signal));
+  if (opened instanceof DomainsyncError) return [opened];
+  return Promise.all(
+    opened.map(async (destination) => {
+      try {
+        return await inTime((signal) => destination.status(signal));
+      } finally {
+        await destination.close();
+      }
+    }),
+  );
+}
+
+function toldError(error: DomainsyncError | undefined, redact: (text: string) => string): ToldError | null {
+  if (error === undefined) return null;
+  return { code: error.code, message: redact(error.message), hint: redact(error.hint) };
 }
 
 function notInTime(): DomainsyncError {

@@ -35,8 +35,9 @@ export interface PipelineStatus {
   readonly run: LiveRun | null;
   /** Where its job waits, if it does. */
   readonly queued: 'waiting' | 'delayed' | 'active' | null;
+  /** Those that answer. */
   readonly destinations: readonly (DestinationStatus & { readonly ageSeconds: number | null })[];
-  /** Why they cannot be told of. */
+  /** Why the others cannot be told of. */
   readonly destinationError: ToldError | null;
   /** Oldest first. */
   readonly history: readonly RunRecord[];

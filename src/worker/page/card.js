@@ -82,11 +82,15 @@ export class Card {
     if (status === null) return;
     /** @type {[string, string, string][]} name, text, and more on hovering */
     const facts = status.destinations.flatMap(({ destination, object, held, ageSeconds }) => {
-      const of = status.destinations.length > 1 ? ` (${destination})` : '';
+      // One that does not answer is not among them.
+      const several = status.destinations.length > 1 || status.destinationError !== null;
+      const of = several ? ` (${destination})` : '';
       if (held === null) return [[`Holds${of}`, 'nothing yet', object]];
       const age = ageSeconds === null ? 'not known' : duration(ageSeconds);
+      const part =
+        held.partial === undefined ? '' : `, ${number(held.partial.sent)} of ${number(held.partial.of)} messages`;
       return /** @type {[string, string, string][]} */ ([
-        [`Holds${of}`, held.date, `${held.file} in ${object}`],
+        [`Holds${of}`, `${held.date}${part}`, `${held.file} in ${object}`],
         [`Age${of}`, age, 'since the day of the file began'],
         [`Rows${of}`, number(held.rows), ''],
         [`Loaded${of}`, relative(held.loadedAt, now), moment(held.loadedAt)],
