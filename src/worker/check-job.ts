@@ -33,19 +33,20 @@ export function checkProcessor(context: JobContext): Processor<CheckData> {
 }
 
 async function check(context: JobContext, setup: Setup, pipeline: WorkerPipeline, job: Job): Promise<void> {
-  const { records, queues, stop, log } = context;
+  const { records, queues, stop } = context;
   const { name } = pipeline;
-  let looked: { newest: RemoteFile; decision: CheckRecord['decision'] };
+  let looked: Looked;
   try {
     looked = await look(context, setup, pipeline);
   } catch (thrown) {
     const error = await withKnownDatasets({ ...setup.app, signal: stop }, thrown, pipeline.handle.target);
-    if (stop.aborted) throw error;
-    if (error.code === 'DESTINATION_UNREACHABLE') context.current.reopen(setup);
-    log.warn({ pipeline: name, code: error.code }, error.message);
-    return failJob(context, job, pipeline, { during: 'check', file: null, error }, setup.app.redact);
+    return fail(context, setup, pipeline, { job, file: null, error });
   }
-  const { newest, decision } = looked;
+  const { newest, decision, fault } = looked;
+  // A destination that is not there does not keep the others waiting: the load tells what is wrong with it.
+  if (fault !== null && decision !== 'load') {
+    return fail(context, setup, pipeline, { job, file: fileKey(newest), error: fault });
+  }
   const { trouble } = await records.read(name);
   const subject = { file: fileKey(newest), digest: pipeline.digest };
   const heldBack = decision === 'load' && keepsFromLoading(trouble, subject, Date.now());
@@ -63,29 +64,51 @@ async function check(context: JobContext, setup: Setup, pipeline: WorkerPipeline
   await addSync(queues, { pipeline: name, reason: 'file', file: { name: newest.name, date, size, etag } });
 }
 
+async function fail(
+  context: JobContext,
+  setup: Setup,
+  pipeline: WorkerPipeline,
+  { job, file, error }: { readonly job: Job; readonly file: string | null; readonly error: DomainsyncError },
+): Promise<void> {
+  const { current, stop, log } = context;
+  if (stop.aborted) throw error;
+  if (error.code === 'DESTINATION_UNREACHABLE') current.reopen(setup);
+  log.warn({ pipeline: pipeline.name, code: error.code }, error.message);
+  return failJob(context, job, pipeline, { during: 'check', file, error }, setup.app.redact);
+}
+
 /** Of several destinations the first of these is told. */
 const WORTH_TELLING: readonly Decision[] = ['load', 'rolled-back', 'current', 'older'];
 
-/** What a run would do: load, where any destination lacks the newest file. */
-async function look(
-  { meters, stop }: JobContext,
-  { app }: Setup,
-  { name, handle }: WorkerPipeline,
-): Promise<{ newest: RemoteFile; decision: Decision }> {
+interface Looked {
+  readonly newest: RemoteFile;
+  /** What a run would do: load, where any destination lacks the newest file. */
+  readonly decision: Decision;
+  /** Of the first destination that did not answer. */
+  readonly fault: DomainsyncError | null;
+}
+
+/** @throws what keeps the service, or every destination, from answering */
+async function look({ meters, stop }: JobContext, { app }: Setup, { name, handle }: WorkerPipeline): Promise<Looked> {
   const source = timedSource(app.source(), (stage, seconds) => meters.stage(name, stage, seconds));
+  const newest = await source.newest(handle.target, stop).catch((error: unknown) => {
+    throw asDomainsyncError(error);
+  });
+  const decisions: Decision[] = [];
+  let fault: DomainsyncError | null = null;
   try {
-    const newest = await source.newest(handle.target, stop);
-    const decisions: Decision[] = [];
     for (const destination of await handle.destinations(stop)) {
       try {
         decisions.push(decide(await destination.held(stop), newest, false));
+      } catch (error) {
+        fault ??= asDomainsyncError(error);
       } finally {
         await destination.close();
       }
     }
-    const decision = WORTH_TELLING.find((one) => decisions.includes(one)) ?? 'current';
-    return { newest, decision };
   } catch (error) {
-    throw asDomainsyncError(error);
+    fault ??= asDomainsyncError(error);
   }
+  if (fault !== null && decisions.length === 0) throw fault;
+  return { newest, decision: WORTH_TELLING.find((one) => decisions.includes(one)) ?? 'current', fault };
 }

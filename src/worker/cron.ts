@@ -38,6 +38,12 @@ function tick(pattern: string, after: number): number | null {
   return getNextMillis(after, { pattern, tz: 'UTC' }) ?? null;
 }
 
+/** Milliseconds until the next tick, without what moves it; null: there is none. */
+export function untilTick(pattern: string, now: number): number | null {
+  const next = tick(pattern, now);
+  return next === null ? null : next - now;
+}
+
 /** Milliseconds between the next two ticks; null: there are none. */
 export function intervalOf(pattern: string, now: number): number | null {
   const first = tick(pattern, now);

@@ -2,7 +2,7 @@
 import { DelayedError, type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import type { DomainsyncError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import { intervalOf } from './cron.ts';
+import { intervalOf, untilTick } from './cron.ts';
 import type { Current } from './current.ts';
 import { holdUntil, jobDelay, type Trouble, timesInARow } from './failures.ts';
 import type { LockWatch } from './lock-watch.ts';
@@ -93,9 +93,16 @@ export async function failJob(
   redact: (text: string) => string,
 ): Promise<never> {
   const { error } = failure;
-  const delay = jobDelay(error, job.attemptsMade + 1, job.opts.attempts ?? 1, context.times);
+  const wait = jobDelay(error, job.attemptsMade + 1, job.opts.attempts ?? 1, context.times);
+  const delay = wait !== null && failure.during === 'check' && tickComesFirst(pipeline, wait) ? null : wait;
   const { code, message } = await recordTrouble(context.records, pipeline, failure, delay, redact);
   throw delay === null ? new Final(`${code}: ${message}`) : new TryAgain(`${code}: ${message}`, delay);
+}
+
+/** Then a try of its own is needless: in a long outage, tries of all the checks before would leave no room for others. */
+function tickComesFirst({ schedule }: Pick<WorkerPipeline, 'schedule'>, wait: number): boolean {
+  const tick = schedule === undefined ? null : untilTick(schedule, Date.now());
+  return tick !== null && tick <= wait;
 }
 
 /** Records a failure, and how long it keeps ticks from trying again. @param delay until the job is tried again */
@@ -118,7 +125,8 @@ export async function recordTrouble(
     file,
     digest,
     times,
-    until: holdUntil(error, times, interval, now),
+    // A check that came to a file found one destination of several at fault: the others are not kept waiting for it.
+    until: during === 'check' && file !== null ? 0 : holdUntil(error, times, interval, now),
     retryAt: delay === null ? null : now + delay,
   };
   await records.write(name, { trouble });
