@@ -14,6 +14,8 @@ export interface SyncOptions {
   readonly fromFile?: string;
   /** Its date, where its name has none. */
   readonly fileDate?: string;
+  /** Told of each destination when it has ended, before the next one begins. */
+  readonly onReport?: (report: SyncReport) => void;
 }
 
 /** What one pipeline did in one destination. */
@@ -51,6 +53,7 @@ export async function syncPipeline(app: App, pipeline: PipelineHandle, options: 
   const tell = (report: SyncReport): void => {
     reports.push(report);
     tellReport(app, report);
+    options.onReport?.(report);
   };
   let destinations: readonly Destination[] = [];
   try {

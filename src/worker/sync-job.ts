@@ -25,7 +25,8 @@ export function syncProcessor(context: JobContext): Processor<SyncData> {
       const app = appFor(context, use.setup, pipeline, signal, (file) => {
         newest = file;
       });
-      const reports = await syncPipeline(app, observed(context, pipeline), { force: false });
+      const onReport = (report: SyncReport): void => logEnd(context, report);
+      const reports = await syncPipeline(app, observed(context, pipeline), { force: false, onReport });
       // What has landed stays: whoever takes the job goes on from there.
       if (signal.aborted) return await giveBack(job, token);
       const seconds = (performance.now() - started) / 1000;
@@ -42,7 +43,7 @@ export function syncProcessor(context: JobContext): Processor<SyncData> {
   };
 }
 
-/** The App for one run: with its own end, its progress in Redis, and its outcome in the log in place of stdout. */
+/** The App for one run: with its own end, its progress in Redis, and nothing on stdout. */
 function appFor(
   { meters, records, worker, times }: JobContext,
   { app }: Setup,
@@ -74,6 +75,11 @@ function stageOf(meters: JobContext['meters'], pipeline: string): ObserveStage {
   return (stage, seconds) => meters.stage(pipeline, stage, seconds);
 }
 
+/** What failed is logged by the run itself. */
+function logEnd({ log }: JobContext, { pipeline, destination, outcome }: SyncReport): void {
+  if ('file' in outcome) log.info(describeOutcome(pipeline, destination, outcome));
+}
+
 function meter({ meters }: JobContext, reports: readonly SyncReport[], seconds: number): void {
   for (const { pipeline, destination, outcome } of reports) {
     const run = { pipeline, destination, outcome: outcome.kind };
@@ -98,15 +104,12 @@ interface Conclusion {
 
 /** Records how it ended. @throws what ends the job, when it failed */
 async function conclude(context: JobContext, conclusion: Conclusion): Promise<void> {
-  const { records, queues, current, log } = context;
+  const { records, queues, current } = context;
   const { setup, pipeline, job, reports, newest, seconds } = conclusion;
   const { name } = pipeline;
   const record = (outcome: OutcomeRecord['outcome']): OutcomeRecord => {
     return { at: new Date().toISOString(), outcome, file: newest?.name ?? null, seconds };
   };
-  for (const { destination, outcome } of reports) {
-    if ('file' in outcome) log.info(describeOutcome(name, destination, outcome));
-  }
   for (const { outcome } of reports) {
     if (outcome.kind !== 'failed') continue;
     const { error } = outcome;
