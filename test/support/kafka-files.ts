@@ -8,6 +8,8 @@ interface TestRow {
   readonly domain: string;
   readonly edition: number;
   readonly checked: number;
+  /** Makes a row large; empty: it is not there. */
+  readonly ballast: string;
 }
 
 export interface KafkaFile {
@@ -25,19 +27,20 @@ export interface ExpectedMessage {
 
 /**
  * The file of a day, from 0: each day a tenth of the domains is new and a tenth gone; of those that stay, a fifth has
- * another registrar, and all were looked at again.
+ * another registrar, and all were looked at again. @param ballast characters that each row has in addition
  */
-export function kafkaFile(day: number, count: number): KafkaFile {
+export function kafkaFile(day: number, count: number, ballast = 0): KafkaFile {
   const rows = Array.from({ length: count }, (_, i): TestRow => {
     const number = i + Math.floor((day * count) / 10);
-    return { domain: `d${number}.de`, edition: Math.floor((day + (number % 5)) / 5), checked: day };
+    const edition = Math.floor((day + (number % 5)) / 5);
+    return { domain: `d${number}.de`, edition, checked: day, ballast: 'x'.repeat(ballast) };
   });
   const date = `2026-03-0${day + 1}`;
   const lines = rows.map((row) => JSON.stringify(lineOf(row)));
   return { name: `test-dns-${date}.jsonl`, date, bytes: Buffer.from(`${lines.join('\n')}\n`), rows };
 }
 
-function lineOf({ domain, edition, checked }: TestRow): Record<string, unknown> {
+function lineOf({ domain, edition, checked, ballast }: TestRow): Record<string, unknown> {
   return {
     Domain: domain,
     TLD: 'de',
@@ -47,11 +50,12 @@ function lineOf({ domain, edition, checked }: TestRow): Record<string, unknown> 
     'PR value': 0.5,
     Registrar: `registrar "${edition}"`,
     Odd: { edition },
+    ...(ballast === '' ? {} : { 'RDAP/WHOIS Record': ballast }),
   };
 }
 
 /** The value of a row's message. */
-export function messageValue({ domain, edition, checked }: TestRow): Record<string, unknown> {
+export function messageValue({ domain, edition, checked, ballast }: TestRow): Record<string, unknown> {
   const nothing = COLUMN_NAMES.map((name) => [name, MAPS.has(name) ? {} : null]);
   return {
     domain,
@@ -62,6 +66,7 @@ export function messageValue({ domain, edition, checked }: TestRow): Record<stri
     dns_records: { A: ['192.0.2.1'], MX: ['10 mx.example'] },
     pr_value: 0.5,
     registrar: `registrar "${edition}"`,
+    registration_record: ballast === '' ? null : JSON.stringify(ballast),
     unparsed: { Odd: `{"edition":${edition}}` },
   };
 }

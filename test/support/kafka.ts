@@ -35,7 +35,10 @@ export interface TestBroker {
   readonly folder: string;
   /** kill -9. */
   kill(): Promise<void>;
-  /** Starts it again on the same folder and ports. */
+  /** It takes connections, and answers nothing, until it goes on. */
+  stop(): void;
+  goOn(): void;
+  /** Starts it again on the same folder and ports; nothing where it runs. */
   restart(): Promise<void>;
   /** Ends it and removes its folder. */
   close(): Promise<void>;
@@ -56,8 +59,9 @@ export async function startBroker(options: BrokerOptions = {}): Promise<TestBrok
   const storage = ['kafka.tools.StorageTool', 'format', `--cluster-id=${id}`, '-c', config, ...format];
   await run('java', [...JAVA, ...storage]);
   let child = await start(config, folder, ports.client);
+  const ended = (): boolean => child.exitCode !== null || child.signalCode !== null;
   const kill = async (signal: NodeJS.Signals): Promise<void> => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
+    if (ended()) return;
     child.kill(signal);
     await once(child, 'close');
   };
@@ -66,8 +70,10 @@ export async function startBroker(options: BrokerOptions = {}): Promise<TestBrok
     internal: `127.0.0.1:${ports.internal}`,
     folder,
     kill: () => kill('SIGKILL'),
+    stop: () => void child.kill('SIGSTOP'),
+    goOn: () => void child.kill('SIGCONT'),
     restart: async () => {
-      child = await start(config, folder, ports.client);
+      if (ended()) child = await start(config, folder, ports.client);
     },
     close: async () => {
       await kill('SIGKILL');
@@ -77,10 +83,11 @@ export async function startBroker(options: BrokerOptions = {}): Promise<TestBrok
 }
 
 function running(address: string): TestBroker {
-  const refuse = async (): Promise<void> => {
+  const refuse = (): never => {
     throw new Error('a broker that is not ours is not killed: unset DOMAINSYNC_TEST_KAFKA');
   };
-  return { address, internal: address, folder: '', kill: refuse, restart: refuse, close: async () => {} };
+  const ends = { kill: async () => refuse(), restart: async () => refuse(), stop: refuse, goOn: refuse };
+  return { address, internal: address, folder: '', ...ends, close: async () => {} };
 }
 
 interface Ports {

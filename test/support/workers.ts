@@ -143,7 +143,18 @@ function startWorker(args: readonly string[], cwd: string): TestWorker {
   };
 }
 
-/** Waits until a pipeline holds the newest file of its dataset. */
-export async function untilHolds(worker: TestWorker, name: string, date: string): Promise<void> {
-  await until(async () => (await worker.pipeline(name)).destinations[0]?.held?.date === date);
+/** Waits until a destination of a pipeline, the first unless told, holds the whole of its dataset's file of a date. */
+export async function untilHolds(worker: TestWorker, name: string, date: string, destination?: string): Promise<void> {
+  await until(async () => {
+    const { destinations } = await worker.pipeline(name);
+    const found = destinations.find((one) => destination === undefined || one.destination === destination);
+    return found?.held?.date === date && found.held.partial === undefined;
+  });
+}
+
+/** All that a worker tells anyone: its pages, answers and metrics, its log, and what Redis has. */
+export async function everythingTold(worker: TestWorker, redis: TestRedis, init?: RequestInit): Promise<string> {
+  const paths = ['/', '/api/status', '/metrics', '/healthz', '/assets/app.js'];
+  const answers = await Promise.all(paths.map(async (path) => (await worker.get(path, init)).text()));
+  return [...answers, worker.text(), await redis.dump()].join('\n');
 }

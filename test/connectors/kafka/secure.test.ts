@@ -5,6 +5,7 @@ import { createAuthority } from '../../support/certificates.ts';
 import { kafkaFile } from '../../support/kafka-files.ts';
 import { type KafkaLab, openKafkaLab } from '../../support/kafka-lab.ts';
 import { messagesOf } from '../../support/kafka-reader.ts';
+import { secureBroker } from '../../support/kafka-secure.ts';
 
 const authority = createAuthority();
 const { cert, key } = authority.issue();
@@ -14,22 +15,8 @@ const user = (username: string, password: string) => ({ mechanism: 'scram-sha-51
 let kafka: KafkaLab;
 
 beforeAll(async () => {
-  const properties = {
-    'ssl.keystore.type': 'PEM',
-    'ssl.keystore.certificate.chain': cert.replaceAll('\n', ' '),
-    'ssl.keystore.key': key.replaceAll('\n', ' '),
-    'sasl.enabled.mechanisms': 'SCRAM-SHA-512',
-    'listener.name.client.scram-sha-512.sasl.jaas.config':
-      'org.apache.kafka.common.security.scram.ScramLoginModule required;',
-    'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
-    'super.users': 'User:ANONYMOUS;User:alice',
-  };
-  const users = ['alice', 'bob'].map((name) => `SCRAM-SHA-512=[name=${name},password=${name}-secret]`);
-  const format = users.flatMap((one) => ['--add-scram', one]);
-  kafka = await openKafkaLab(
-    { protocol: 'SASL_SSL', properties, format },
-    { ssl: { ca: authority.ca }, sasl: user('alice', 'alice-secret') },
-  );
+  const security = { ssl: { ca: authority.ca }, sasl: user('alice', 'alice-secret') };
+  kafka = await openKafkaLab(secureBroker({ cert, key }, ['alice', 'bob']), security);
 });
 
 afterAll(() => kafka?.close());
