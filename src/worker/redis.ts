@@ -5,6 +5,13 @@ import type { Logger } from '../logger.ts';
 /** Commands of the status and the limiter are given up after this: something else is done then. */
 const COMMAND_MS = 5_000;
 const LONGEST_RECONNECT_MS = 3_000;
+/**
+ * A connection on which nothing comes for so long, though something was asked, is made anew: of a server that went away
+ * without a word, as in a failover, the kernel says so after a quarter of an hour. BullMQ's longest question takes 10 s.
+ */
+const SILENCE_MS = 15_000;
+/** The same for a connection on which nothing is asked: the kernel asks then. */
+const KEEP_ALIVE_MS = 10_000;
 
 export interface RedisLinks {
   /** For domainsync's own keys: fails at once while Redis is gone. */
@@ -28,6 +35,8 @@ export interface RedisState {
 export function connectRedis(url: string, log: Logger): RedisLinks {
   const options = {
     retryStrategy: (times: number) => Math.min(LONGEST_RECONNECT_MS, 100 * 2 ** Math.min(times, 8)),
+    socketTimeout: SILENCE_MS,
+    keepAlive: KEEP_ALIVE_MS,
   };
   const own = new Redis(url, {
     ...options,

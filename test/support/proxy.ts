@@ -6,6 +6,10 @@ export interface Proxy {
   readonly port: number;
   /** From now on everything sent is swallowed, and nothing is answered. */
   silence(): void;
+  /** From now on the same of the connections that there are; later ones are passed on. */
+  strand(): void;
+  /** From now on a connection ends in place of an answer, where `draw` says so: what was asked is done, and nobody hears. */
+  lose(draw: () => boolean): void;
   /** What was swallowed. */
   swallowed(): string;
   close(): Promise<void>;
@@ -15,6 +19,8 @@ export interface Proxy {
 export async function startProxy(target: number): Promise<Proxy> {
   const sockets = new Set<Socket>();
   let silent = false;
+  let stranded = new Set<Socket>();
+  let loses = (): boolean => false;
   let swallowed = '';
   const server = createServer((near) => {
     const far = connect(target, '127.0.0.1');
@@ -30,11 +36,12 @@ export async function startProxy(target: number): Promise<Proxy> {
       });
     }
     near.on('data', (bytes) => {
-      if (silent) swallowed += bytes.toString('latin1');
+      if (silent || stranded.has(near)) swallowed += bytes.toString('latin1');
       else far.write(bytes);
     });
     far.on('data', (bytes) => {
-      if (!silent) near.write(bytes);
+      if (loses()) far.destroy();
+      else if (!silent && !stranded.has(near)) near.write(bytes);
     });
   });
   server.listen(0, '127.0.0.1');
@@ -43,6 +50,12 @@ export async function startProxy(target: number): Promise<Proxy> {
     port: (server.address() as AddressInfo).port,
     silence: () => {
       silent = true;
+    },
+    strand: () => {
+      stranded = new Set(sockets);
+    },
+    lose: (draw) => {
+      loses = draw;
     },
     swallowed: () => swallowed,
     close: async () => {

@@ -1,7 +1,7 @@
 /** When schedules fall due. */
 import { expect, test } from 'vitest';
 import { cronFault } from '../../config/cron.ts';
-import { intervalOf, nextTick, spread } from '../../src/worker/cron.ts';
+import { intervalOf, nextTick, spread, untilTick } from '../../src/worker/cron.ts';
 
 const NOW = Date.UTC(2026, 0, 31, 10, 0, 0);
 const still = { serviceId: 's', most: 0 };
@@ -65,4 +65,9 @@ test('ticks follow one another without a gap and without one twice, wherever the
     // Moved by a tenth of the interval at the most.
     expect((ticks[0] ?? 0) % interval).toBeLessThanOrEqual(interval / 10);
   }
+});
+
+test('the time until the next tick is that of the expression', () => {
+  expect(untilTick('15 */6 * * *', NOW)).toBe((2 * 60 + 15) * 60_000);
+  expect(untilTick('* * * * * *', NOW + 400)).toBe(600);
 });

@@ -6,6 +6,7 @@ import { kafkaFile } from '../support/kafka-files.ts';
 import { topicFaults } from '../support/kafka-run.ts';
 import { secureBroker } from '../support/kafka-secure.ts';
 import { configureKafka, serve } from '../support/kafka-workers.ts';
+import type { TestRedis } from '../support/redis.ts';
 import { until } from '../support/until.ts';
 import { everythingTold, untilHolds, withWorkers } from '../support/workers.ts';
 
@@ -37,6 +38,12 @@ function section(password: string): string {
   return JSON.stringify({ brokers: [broker.address], ssl, sasl });
 }
 
+/** Of the configuration with which the pipeline failed. */
+async function digest(redis: TestRedis): Promise<string> {
+  const trouble = (await redis.client().hget('domainsync:pipeline:dns', 'trouble')) ?? 'null';
+  return (JSON.parse(trouble) as { readonly digest: string }).digest;
+}
+
 test('no password or key is in a page, an answer, a metric, the log or Redis: refused, signed in, and without a broker', async () => {
   await withWorkers({ rows: 100, datasets: ['dns'] }, async (workers) => {
     const { redis } = workers;
@@ -52,6 +59,7 @@ test('no password or key is in a page, an answer, a metric, the log or Redis: re
       hint: 'Check kafka.sasl: mechanism, user and password.',
     });
     told.push(await everythingTold(worker, redis));
+    const before = await digest(redis);
     await configureKafka(workers, { topic: 'secret', kafka: section('alice-secret') });
     worker.child.kill('SIGHUP');
     await untilHolds(worker, 'dns', file.date);
@@ -60,6 +68,8 @@ test('no password or key is in a page, an answer, a metric, the log or Redis: re
     await broker.kill();
     await until(async () => (await worker.pipeline('dns')).trouble?.code === 'DESTINATION_UNREACHABLE');
     told.push(await everythingTold(worker, redis));
+    // Another password is another configuration: a refusal of the one before holds nothing back.
+    expect(await digest(redis)).not.toBe(before);
     expect(await worker.end('SIGTERM')).toEqual({ code: 0, signal: null });
     const everything = [...told, worker.text()].join('\n');
     expect(SECRETS.filter((secret) => everything.includes(secret))).toEqual([]);

@@ -3,8 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/service.ts';
 import { type Lab, openLab } from '../support/lab.ts';
+import { type Proxy as RedisProxy, startProxy } from '../support/proxy.ts';
 import { until } from '../support/until.ts';
 import { untilHolds, type WorkerLab, withWorkers as withWorkersOf } from '../support/workers.ts';
+import { random } from '../support/zst.ts';
 
 let lab: Lab;
 
@@ -140,6 +142,59 @@ test('what Redis was asked when it died is asked again: nothing waits for ever f
     await redis.start();
     await untilHolds(worker, 'dns', second);
     expect(await worker.end('SIGTERM')).toEqual({ code: 0, signal: null });
+  });
+});
+
+/** The pipeline `dns`, with a Redis behind a proxy. */
+function withProxy(body: (workers: WorkerLab, proxy: RedisProxy) => Promise<void>): Promise<void> {
+  return withWorkers({ rows: 300 }, async (workers) => {
+    const proxy = await startProxy(Number(new URL(workers.redis.url).port));
+    const url = `redis://127.0.0.1:${proxy.port}`;
+    await workers.project.configure(DNS, `redis: { url: '${url}' }\nworker: { http: 127.0.0.1:0 }`);
+    try {
+      await body(workers, proxy);
+    } finally {
+      await proxy.close();
+    }
+  });
+}
+
+test('connections to Redis that went dead without an end, as in a failover, are made anew', async () => {
+  await withProxy(async ({ project, start }, proxy) => {
+    const worker = start();
+    await untilHolds(worker, 'dns', project.sandbox.date());
+    proxy.strand();
+    const second = await project.sandbox.publish();
+    await untilHolds(worker, 'dns', second);
+    expect((await worker.get('/healthz')).status).toBe(200);
+  });
+});
+
+test('answers of Redis that are lost, so that it is asked twice, cost nothing: each file is loaded, once', async () => {
+  await withProxy(async ({ project, start }, proxy) => {
+    const workers = [start(), start()];
+    const dates = [project.sandbox.date()];
+    const loaded = () =>
+      project.query(`SELECT toString(file_date) AS date FROM domainsync_runs WHERE outcome = 'loaded' ORDER BY date`);
+    for (const worker of workers) await untilHolds(worker, 'dns', project.sandbox.date());
+    const draw = random(1);
+    let lost = 0;
+    proxy.lose(() => {
+      const loses = draw() < 0.05;
+      if (loses) lost += 1;
+      return loses;
+    });
+    while (dates.length < 5) {
+      dates.push(await project.sandbox.publish());
+      await until(async () => (await loaded()).length === dates.length);
+    }
+    proxy.lose(() => false);
+    for (const worker of workers) {
+      await until(async () => (await worker.pipeline('dns')).state === 'current');
+      expect(await worker.end('SIGTERM')).toEqual({ code: 0, signal: null });
+    }
+    expect(await loaded()).toEqual(dates.map((date) => ({ date })));
+    expect(lost).toBeGreaterThan(0);
   });
 });
 
