@@ -1,7 +1,7 @@
 /** The connection to a Kafka cluster: made when it is first used, made anew after it broke. */
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { asDomainsyncError } from '../../src/errors.ts';
+import { asDomainsyncError, DomainsyncError } from '../../src/errors.ts';
 import { answerOf, toDomainsyncError } from './errors.ts';
 import {
   type Cluster,
@@ -28,6 +28,8 @@ const REQUEST_TIMEOUT_MS = 45_000;
 const METADATA_AGE_MS = 60_000;
 const KEEP_ALIVE_MS = 60_000;
 
+const NEVER = new AbortController().signal;
+
 /** A partition's place in the cluster. */
 export interface Partition {
   readonly partition: number;
@@ -46,7 +48,7 @@ export class Connection {
 
   /**
    * Runs requests. When one of them fails for want of an answer, the next use connects anew: of a connection that is half
-   * dead nobody knows which half.
+   * dead nobody knows which half. Who gives up waiting leaves it as it is: others wait for answers too.
    */
   async use<T>(signal: AbortSignal, requests: (cluster: Cluster) => Promise<T>): Promise<T> {
     signal.throwIfAborted();
@@ -54,12 +56,9 @@ export class Connection {
     const onAbort = (): void => reject(asDomainsyncError(signal.reason));
     signal.addEventListener('abort', onAbort);
     try {
-      return await Promise.race([this.#connected().then(requests), aborted]);
+      return await Promise.race([this.#run(requests), aborted]);
     } catch (thrown) {
-      const error = toDomainsyncError(thrown, signal);
-      // A transaction that is still being ended says nothing of the connection.
-      if (error.code !== 'DESTINATION_REFUSED' && answerOf(error) !== 'CONCURRENT_TRANSACTIONS') this.#forget();
-      throw error;
+      throw toDomainsyncError(thrown, signal);
     } finally {
       signal.removeEventListener('abort', onAbort);
     }
@@ -78,6 +77,16 @@ export class Connection {
 
   async close(): Promise<void> {
     this.#forget();
+  }
+
+  async #run<T>(requests: (cluster: Cluster) => Promise<T>): Promise<T> {
+    const connected = this.#connected();
+    try {
+      return await requests(await connected);
+    } catch (thrown) {
+      if (this.#cluster === connected && isSilence(thrown)) this.#forget();
+      throw thrown;
+    }
   }
 
   /** One connecting for all who ask: kafkajs counts a broker as connected before it may be asked anything. */
@@ -123,6 +132,16 @@ export class Connection {
     for (const socket of this.#sockets) socket.destroy(new Error('closed'));
     this.#sockets = new Set();
   }
+}
+
+/** Whether a failure says that no answer came. */
+function isSilence(thrown: unknown): boolean {
+  // Of a question within this one, which has looked at it already.
+  if (thrown instanceof DomainsyncError) return false;
+  // A transaction that is still being ended says nothing of the connection.
+  return (
+    toDomainsyncError(thrown, NEVER).code !== 'DESTINATION_REFUSED' && answerOf(thrown) !== 'CONCURRENT_TRANSACTIONS'
+  );
 }
 
 /** As kafkajs makes its sockets, and remembered until they are closed. */

@@ -25,7 +25,7 @@ export function syncProcessor(context: JobContext): Processor<SyncData> {
       const app = appFor(context, use.setup, pipeline, signal, (file) => {
         newest = file;
       });
-      const onReport = (report: SyncReport): void => logEnd(context, report);
+      const onReport = (report: SyncReport): void => tellEnd(context, report);
       const reports = await syncPipeline(app, observed(context, pipeline), { force: false, onReport });
       // What has landed stays: whoever takes the job goes on from there.
       if (signal.aborted) return await giveBack(job, token);
@@ -75,16 +75,18 @@ function stageOf(meters: JobContext['meters'], pipeline: string): ObserveStage {
   return (stage, seconds) => meters.stage(pipeline, stage, seconds);
 }
 
-/** What failed is logged by the run itself. */
-function logEnd({ log }: JobContext, { pipeline, destination, outcome }: SyncReport): void {
+/** What failed is logged by the run itself. What was loaded counts, whatever becomes of the next destination. */
+function tellEnd({ log, meters }: JobContext, { pipeline, destination, outcome }: SyncReport): void {
   if ('file' in outcome) log.info(describeOutcome(pipeline, destination, outcome));
+  if (outcome.kind !== 'loaded') return;
+  const { seconds, result, file } = outcome;
+  meters.run({ pipeline, destination, outcome: 'loaded', seconds, result, bytes: file.size ?? 0 });
 }
 
+/** Counts the runs that loaded nothing. */
 function meter({ meters }: JobContext, reports: readonly SyncReport[], seconds: number): void {
   for (const { pipeline, destination, outcome } of reports) {
-    const run = { pipeline, destination, outcome: outcome.kind };
-    if (outcome.kind !== 'loaded') meters.run({ ...run, seconds });
-    else meters.run({ ...run, seconds: outcome.seconds, result: outcome.result, bytes: outcome.file.size ?? 0 });
+    if (outcome.kind !== 'loaded') meters.run({ pipeline, destination, outcome: outcome.kind, seconds });
   }
 }
 
