@@ -57,7 +57,10 @@ function runWith(node) {
  * nothing is kept. NODE_COMPILE_CACHE and NODE_DISABLE_COMPILE_CACHE go before it.
  */
 function keepCompiled() {
-  module.enableCompileCache(join(here, '..', '.cache', 'compiled'));
+  const folder = join(here, '..', '.cache', 'compiled');
+  module.enableCompileCache(folder);
+  // Threads do not take the setting over, only the variable.
+  if (process.env.NODE_COMPILE_CACHE === undefined) process.env.NODE_COMPILE_CACHE = folder;
 }
 
 function run() {
