@@ -12,6 +12,7 @@ import { printTable } from '../../src/output.ts';
 import { COLUMNS } from '../../src/rows/columns.ts';
 import { generateLines } from '../../src/sandbox/generate.ts';
 import { createWorld } from '../../src/sandbox/world.ts';
+import { LARGE_CAPACITY } from '../../src/shared-memory.ts';
 import type { Encoding, RowWriter } from '../../src/types.ts';
 
 const CONTENDERS = ['JSON.parse alone', 'scan, normalise, Native', 'scan, normalise, JSON'] as const;
@@ -113,7 +114,7 @@ function passOf(contender: Contender): (block: Lines) => void {
       ? new NothingKept(COLUMNS, [])
       : createRowWriter(COLUMNS, { fileDate: '2024-01-31', revision: 0, source: 'all-data' }, []);
   // As in the product payloads lie in memory that goes round.
-  const room = new SharedArrayBuffer(33 * 1024 * 1024);
+  const room = new SharedArrayBuffer(LARGE_CAPACITY);
   return ({ bytes, lines }) => {
     encodeBlock({ number: 0, firstLine: 1, lines, bytes }, ENCODING, writer, room);
   };
