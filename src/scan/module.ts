@@ -43,14 +43,15 @@ export interface ScanModule<Exports extends ScanExports> {
 
 /** Each instance has memory of its own, some 4 MB before the first block. */
 export function openModule<Exports extends ScanExports>(file: URL): ScanModule<Exports> {
+  const numberAt = (start: number, end: number) => Number(memory.bytes.toString('latin1', start, end));
   const imports = {
     env: { abort: fail },
     host: {
-      parseNumber: (start: number, end: number) => Number(memory.bytes.toString('latin1', start, end)),
+      parseNumber: numberAt,
       writeNumber: (value: number, to: number) => memory.bytes.write(String(value), to, 'latin1'),
       respellNumber: (start: number, end: number, to: number) => {
         // A zero has one form: -0 + 0 is 0.
-        const value = Number(memory.bytes.toString('latin1', start, end)) + 0;
+        const value = numberAt(start, end) + 0;
         return Number.isFinite(value) ? memory.bytes.write(String(value), to, 'latin1') : 0;
       },
     },
