@@ -6,7 +6,6 @@
  *    ^ hashed: what a change is       ^ tail: as long as its columns say, so that who reads a message back finds where it starts
  */
 import {
-  BACKSLASH,
   CLOSE_BRACKET,
   CLOSE_BRACE,
   COLON,
@@ -15,11 +14,10 @@ import {
   OPEN_BRACKET,
   OPEN_BRACE,
   QUOTE,
-  SPACE,
   ZERO,
 } from '../../../src/scan/assembly/characters';
 import { Growing, SLACK, copyText } from '../../../src/scan/assembly/bytes';
-import { escape } from '../../../src/scan/assembly/escapes';
+import { escape, specialsOf } from '../../../src/scan/assembly/escapes';
 import { RowWriter } from '../../../src/scan/assembly/writer';
 import { LONGEST_TIME, addTime, respellTime } from './time';
 
@@ -276,16 +274,11 @@ function addEscaped(out: Growing, start: usize, end: usize): void {
   while (at < end) {
     const bytes = v128.load(at);
     v128.store(out.end, bytes);
-    const found = i8x16.bitmask(
-      v128.or(
-        v128.or(i8x16.eq(bytes, i8x16.splat(QUOTE)), i8x16.eq(bytes, i8x16.splat(BACKSLASH))),
-        i8x16.lt_u(bytes, i8x16.splat(SPACE)),
-      ),
-    );
-    const ordinary = min<usize>(found == 0 ? 16 : <usize>ctz(found), end - at);
+    const special = specialsOf(bytes);
+    const ordinary = min<usize>(special == 0 ? 16 : <usize>ctz(special), end - at);
     out.end += ordinary;
     at += ordinary;
-    if (found != 0 && at < end) {
+    if (special != 0 && at < end) {
       escape(out, load<u8>(at));
       at += 1;
     }

@@ -26,6 +26,18 @@ function meaning(letter: u8, character: u8): void {
   store<u8>(shorts + character, letter);
 }
 
+/** Which of 16 bytes, a bit for each, may not stand in a JSON string as they are: quotes, backslashes, control characters. */
+// @ts-ignore: decorator
+@inline
+export function specialsOf(bytes: v128): i32 {
+  return i8x16.bitmask(
+    v128.or(
+      v128.or(i8x16.eq(bytes, i8x16.splat(QUOTE)), i8x16.eq(bytes, i8x16.splat(BACKSLASH))),
+      i8x16.lt_u(bytes, i8x16.splat(SPACE)),
+    ),
+  );
+}
+
 /** Whether a byte may stand behind a backslash, without digits behind it. */
 // @ts-ignore: decorator
 @inline

@@ -25,7 +25,7 @@ import {
   ZERO,
 } from './characters';
 import { clearKeyHashes, dropKeyHashes, forgetKeyHashes, isAgain } from './key-hashes';
-import { hexUnit, isSimpleEscape } from './escapes';
+import { hexUnit, isSimpleEscape, specialsOf } from './escapes';
 import {
   ARRAY,
   ESCAPED,
@@ -113,12 +113,7 @@ export function scanString(start: usize, recorded: bool): usize {
   while (true) {
     const bytes = v128.load(at);
     met = v128.or(met, bytes);
-    const special = i8x16.bitmask(
-      v128.or(
-        v128.or(i8x16.eq(bytes, i8x16.splat(QUOTE)), i8x16.eq(bytes, i8x16.splat(BACKSLASH))),
-        i8x16.lt_u(bytes, i8x16.splat(SPACE)),
-      ),
-    );
+    const special = specialsOf(bytes);
     if (special == 0) {
       at += 16;
       continue;
