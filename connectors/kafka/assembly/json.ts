@@ -153,7 +153,7 @@ export class JsonWriter extends RowWriter {
   time(value: i64, start: usize, end: usize): void {
     const to = unchecked(this.counts[this.next]) ? this.values : this.tail;
     this.labelTo(to);
-    to.reserve(LONGEST_TIME + SLACK);
+    to.reserve(LONGEST_TIME);
     if (!respellTime(to, start, end)) addTime(to, value);
   }
 

@@ -12,7 +12,7 @@ const TO_MILLISECONDS: u64 = 0x225a3030302e;
 const TO_MINUTES: u64 = 0x303a30303a303054;
 const TO_END: u64 = 0x225a3030302e30;
 
-/** Appends the time that stands from `start` to `end`, where it is one that lacks only zeros. There is room for SLACK more. @returns whether it is */
+/** Appends the time that stands from `start` to `end`, where it is one that lacks only zeros. There is room for it. @returns whether it is */
 export function respellTime(to: Growing, start: usize, end: usize): bool {
   const length = end - start;
   const at = to.end + 1;
