@@ -28,6 +28,8 @@ const FALS: u32 = 0x736c6166;
 /** A number as JavaScript writes it has at most 24 characters. */
 const LONGEST_NUMBER: usize = 32;
 const LONGEST_ESCAPE: usize = 6;
+/** Bytes of what is told of a row: see JsonWriter.told. */
+const TOLD_BYTES: usize = 28;
 /** Rows are taken at this size: they are still in the processor's cache then. */
 const FULL: usize = 1024 * 1024;
 
@@ -71,7 +73,7 @@ export class JsonWriter extends RowWriter {
   }
 
   addLabel(start: usize, length: usize, counts: bool): void {
-    const label = heap.alloc(length + 16);
+    const label = heap.alloc(length + SLACK);
     memory.copy(label, start, length);
     this.labels[this.columns] = label;
     this.lengths[this.columns] = length;
@@ -200,7 +202,7 @@ export class JsonWriter extends RowWriter {
     if (this.tail.length > 0) out.copy(this.tail.start, this.tail.length);
     out.byte(CLOSE_BRACE);
     const told = this.told;
-    told.reserve(28);
+    told.reserve(TOLD_BYTES);
     const at = told.end;
     store<u32>(at, <u32>this.rowAt);
     store<u32>(at, <u32>(out.length - this.rowAt), 4);
@@ -208,7 +210,7 @@ export class JsonWriter extends RowWriter {
     store<u32>(at, <u32>this.keyAt, 12);
     store<u32>(at, <u32>(this.keys.length - this.keyAt), 16);
     store<u64>(at, this.line, 20);
-    told.end += 28;
+    told.end += TOLD_BYTES;
     this.rows += 1;
     this.open = false;
   }
