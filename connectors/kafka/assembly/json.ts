@@ -10,23 +10,22 @@ import {
   CLOSE_BRACE,
   COLON,
   COMMA,
+  FALS_WORD,
   LOWER_E,
+  NULL_WORD,
   OPEN_BRACKET,
   OPEN_BRACE,
   QUOTE,
+  TRUE_WORD,
   ZERO,
 } from '../../../src/scan/assembly/characters';
 import { Growing, SLACK, copyText } from '../../../src/scan/assembly/bytes';
 import { escape, specialsOf } from '../../../src/scan/assembly/escapes';
 import { RowWriter } from '../../../src/scan/assembly/writer';
-import { LONGEST_TIME, addTime, respellTime } from './time';
+import { TIME_LENGTH, addTime, respellTime } from './time';
 
-/** `null`, `true`, `fals`, as words. */
-const NULL: u32 = 0x6c6c756e;
-const TRUE: u32 = 0x65757274;
-const FALS: u32 = 0x736c6166;
-/** A number as JavaScript writes it has at most 24 characters. */
-const LONGEST_NUMBER: usize = 32;
+/** As JavaScript writes it: `-0.0000012345678901234567`. */
+const LONGEST_NUMBER: usize = 25;
 const LONGEST_ESCAPE: usize = 6;
 /** Bytes of what is told of a row: see JsonWriter.told. */
 const TOLD_BYTES: usize = 28;
@@ -60,8 +59,8 @@ export class JsonWriter extends RowWriter {
   private open: bool = false;
   private rowAt: usize = 0;
   private keyAt: usize = 0;
-  /** Values of the present list that are still to come; -1: no list. */
-  private listLeft: i32 = -1;
+  /** Values of the present list that are still to come; 0 outside of lists. */
+  private listLeft: u32 = 0;
   private listStarted: bool = false;
   private mapStarted: bool = false;
 
@@ -95,14 +94,14 @@ export class JsonWriter extends RowWriter {
   text(start: usize, end: usize, plain: bool): void {
     if (this.next == 0) this.keys.copy(start, end - start);
     this.label();
-    if (start == end) this.word(NULL);
+    if (start == end) this.word(NULL_WORD);
     else this.string(start, end, plain);
   }
 
   uint16(value: i32, isNull: bool): void {
     this.label();
     if (isNull) {
-      this.word(NULL);
+      this.word(NULL_WORD);
       return;
     }
     this.values.reserve(LONGEST_NUMBER);
@@ -113,7 +112,7 @@ export class JsonWriter extends RowWriter {
 
   float64(value: f64, isNull: bool): void {
     this.label();
-    if (isNull) this.word(NULL);
+    if (isNull) this.word(NULL_WORD);
     else {
       this.values.reserve(LONGEST_NUMBER);
       this.values.end += hostWriteNumber(value, this.values.end);
@@ -134,10 +133,10 @@ export class JsonWriter extends RowWriter {
 
   bool(value: bool, isNull: bool): void {
     this.label();
-    if (isNull) this.word(NULL);
-    else if (value) this.word(TRUE);
+    if (isNull) this.word(NULL_WORD);
+    else if (value) this.word(TRUE_WORD);
     else {
-      this.word(FALS);
+      this.word(FALS_WORD);
       this.values.byte(LOWER_E);
     }
   }
@@ -145,9 +144,9 @@ export class JsonWriter extends RowWriter {
   datetime(value: i64, isNull: bool): void {
     const to = unchecked(this.counts[this.next]) ? this.values : this.tail;
     this.labelTo(to);
-    if (isNull) this.wordTo(to, NULL);
+    if (isNull) this.wordTo(to, NULL_WORD);
     else {
-      to.reserve(LONGEST_TIME);
+      to.reserve(TIME_LENGTH);
       addTime(to, value);
     }
   }
@@ -155,7 +154,7 @@ export class JsonWriter extends RowWriter {
   time(value: i64, start: usize, end: usize): void {
     const to = unchecked(this.counts[this.next]) ? this.values : this.tail;
     this.labelTo(to);
-    to.reserve(LONGEST_TIME);
+    to.reserve(TIME_LENGTH);
     if (!respellTime(to, start, end)) addTime(to, value);
   }
 
@@ -163,7 +162,8 @@ export class JsonWriter extends RowWriter {
     this.label();
     this.values.byte(OPEN_BRACE);
     this.mapStarted = false;
-    this.listLeft = -1;
+    // A row that was taken back may have been in a list.
+    this.listLeft = 0;
   }
 
   mapKey(start: usize, end: usize, plain: bool): void {
@@ -181,7 +181,7 @@ export class JsonWriter extends RowWriter {
   }
 
   mapText(start: usize, end: usize, plain: bool): void {
-    if (this.listLeft <= 0) {
+    if (this.listLeft == 0) {
       this.string(start, end, plain);
       return;
     }
@@ -233,6 +233,7 @@ export class JsonWriter extends RowWriter {
     this.open = false;
   }
 
+  /** Begins the next column. */
   private label(): void {
     this.labelTo(this.values);
   }

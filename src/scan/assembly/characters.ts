@@ -1,4 +1,4 @@
-/** Characters of ASCII by their names, and small letters. */
+/** Characters of ASCII by their names, words of JSON, and small letters. */
 export const TAB: u8 = 0x09;
 export const LF: u8 = 0x0a;
 export const CR: u8 = 0x0d;
@@ -21,6 +21,11 @@ export const LOWER_E: u8 = 0x65;
 export const LOWER_U: u8 = 0x75;
 export const OPEN_BRACE: u8 = 0x7b;
 export const CLOSE_BRACE: u8 = 0x7d;
+
+/** Four letters of JSON's literals as one number: `null`, `true` and `fals`. */
+export const NULL_WORD: u32 = 0x6c6c756e;
+export const TRUE_WORD: u32 = 0x65757274;
+export const FALS_WORD: u32 = 0x736c6166;
 
 /** Makes a capital of ASCII small; only of `E` it makes an `e`. */
 export const CASE_BIT: u8 = 0x20;

@@ -1,6 +1,6 @@
 /** From a line's tokens to a row (contract 3): every selected column in order. What is unusual is not taken. */
 import { compareBytes } from './bytes';
-import { CASE_BIT, LOWER_E } from './characters';
+import { CASE_BIT, FALS_WORD, LOWER_E, TRUE_WORD } from './characters';
 import {
   BOOL,
   DATETIME,
@@ -22,9 +22,7 @@ import { FALSE, NULL, NUMBER, ODD, STRING, TRUE, endOf, kindOf, marksOf, startOf
 import { readBare, readJson, readNothing, readString, textEnd, textPlain, textStart } from './text';
 import { RowWriter } from './writer';
 
-/** `true` and `fals` as words, and what makes the capitals of one small. */
-const TRUE_WORD: u32 = 0x65757274;
-const FALS_WORD: u32 = 0x736c6166;
+/** CASE_BIT for each letter of a word. */
 const SMALL: u32 = 0x20202020;
 
 const MAX_COLUMNS: u32 = 64;
