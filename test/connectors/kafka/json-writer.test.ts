@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createRowWriter as createKeyWriter } from '../../../connectors/kafka/key-writer.ts';
 import { createRowWriter as createMessageWriter } from '../../../connectors/kafka/message-writer.ts';
 import { batchesOf } from '../../../connectors/kafka/record-batch.ts';
-import { PartitionReader } from '../../../connectors/kafka/record-reader.ts';
+import { readBatch } from '../../../connectors/kafka/record-reader.ts';
 import { ValueHasher } from '../../../connectors/kafka/value-hash.ts';
 import { encodeBlock } from '../../../src/encode/encode-block.ts';
 import { COLUMNS, selectColumns } from '../../../src/rows/columns.ts';
@@ -27,12 +27,9 @@ interface Seen {
 function messagesOf(lines: readonly object[], columns: readonly Column[] = COLUMNS): Seen[] {
   const options = { partitions: 1, maxMessageBytes: 1_000_000, compression: 'zstd', headers: [['op', 'upsert']] };
   const { payload } = encoded(lines, columns, createMessageWriter(columns, options, []));
-  const reader = new PartitionReader(0);
   const seen: Seen[] = [];
   for (const { bytes } of batchesOf(payload)) {
-    // Not of a transaction: nothing to wait for.
-    bytes.writeInt16BE(bytes.readInt16BE(21) & ~0x10, 21);
-    for (const { key, value } of reader.read(bytes, 0n).messages) {
+    for (const { key, value } of readBatch(bytes)) {
       const own = value ?? Buffer.alloc(0);
       seen.push({ key: key?.toString(), value: JSON.parse(own.toString()) as Record<string, unknown>, bytes: own });
     }
