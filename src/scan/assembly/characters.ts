@@ -17,6 +17,7 @@ export const LETTER_Z: u8 = 0x5a;
 export const OPEN_BRACKET: u8 = 0x5b;
 export const BACKSLASH: u8 = 0x5c;
 export const CLOSE_BRACKET: u8 = 0x5d;
+export const LOWER_A: u8 = 0x61;
 export const LOWER_E: u8 = 0x65;
 export const LOWER_U: u8 = 0x75;
 export const OPEN_BRACE: u8 = 0x7b;

@@ -34,7 +34,7 @@ export function beginCondition(kind: u32, key: u32): bool {
 
 /** The value's bytes are copied. */
 export function wantValue(start: usize, length: usize): void {
-  const copy = heap.alloc(length + 1);
+  const copy = heap.alloc(length);
   memory.copy(copy, start, length);
   const condition = conditions[conditions.length - 1];
   condition.starts.push(copy);
