@@ -14,6 +14,7 @@ import { generateLines } from '../../src/sandbox/generate.ts';
 import { createWorld } from '../../src/sandbox/world.ts';
 import { LARGE_CAPACITY } from '../../src/shared-memory.ts';
 import type { Encoding, RowWriter } from '../../src/types.ts';
+import { median } from './median.ts';
 
 const CONTENDERS = [
   'JSON.parse alone',
@@ -134,8 +135,4 @@ function parseAll({ bytes }: Lines): void {
     JSON.parse(buffer.toString('utf8', at, end));
     at = end + 1;
   }
-}
-
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? Number.NaN;
 }
