@@ -14,8 +14,10 @@ import { varintBytes, writeVarint } from './varint.ts';
 export const BATCH_OVERHEAD = 61;
 const ENTRY_HEADER = 12;
 const MAGIC = 2;
-const TRANSACTIONAL = 0x10;
-const AT = {
+/** Attribute of a batch that waits for the end of its transaction. */
+export const TRANSACTIONAL = 0x10;
+/** Where a batch has what; its length counts from `leaderEpoch` on. */
+export const AT = {
   length: 8,
   leaderEpoch: 12,
   magic: 16,
@@ -84,10 +86,6 @@ export class RecordBatches {
     this.#options = options;
     this.#headers = encodeHeaders(options.headers);
     this.#target = Math.min(TARGET_BYTES, options.maxMessageBytes - BATCH_OVERHEAD);
-  }
-
-  get headerBytes(): number {
-    return this.#headers.length;
   }
 
   /** Adds a message; the bytes are copied. @param value null: a tombstone */
