@@ -57,10 +57,7 @@ function runWith(node) {
  * nothing is kept. NODE_COMPILE_CACHE and NODE_DISABLE_COMPILE_CACHE go before it.
  */
 function keepCompiled() {
-  const folder = join(here, '..', '.cache', 'compiled');
-  module.enableCompileCache(folder);
-  // Threads do not take the setting over, only the variable.
-  if (process.env.NODE_COMPILE_CACHE === undefined) process.env.NODE_COMPILE_CACHE = folder;
+  module.enableCompileCache(join(here, '..', '.cache', 'compiled'));
 }
 
 function run() {
