@@ -1,10 +1,6 @@
 /** The large buffers of loads, which blocks and payloads lie in. */
+import { LARGE_CAPACITY } from './shared-memory.ts';
 
-/**
- * malloc asks the system for each buffer above 32 MiB and gives it back when it is freed; of large ones below it keeps
- * some for ever [measured: 30 MB more]. Pages that are not written take no memory.
- */
-const LARGE_CAPACITY = 33 * 1024 * 1024;
 /** A buffer made for less is not kept: no block of a usual size would fit. */
 const SMALLEST_LARGE = 8 * 1024 * 1024;
 

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { CommanderError } from 'commander';
+import { passOnCompileCache } from '../config/compile-cache.ts';
 import { loadConfig } from '../config/load.ts';
 import { nearest } from '../config/nearest.ts';
 import { redactor } from '../config/redact.ts';
@@ -51,6 +52,7 @@ type Action = (opened: Opened) => Promise<number>;
 
 /** Runs one command line. @param times of the worker. @returns the exit code; throws nothing */
 export async function main(argv: readonly string[], times: Partial<Times> = {}): Promise<number> {
+  passOnCompileCache();
   const controller = new AbortController();
   let exitCode = 0;
   const onSignal = (): void => {

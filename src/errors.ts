@@ -122,3 +122,15 @@ export function asDomainsyncError(thrown: unknown): DomainsyncError {
 export function interrupted(): DomainsyncError {
   return new DomainsyncError('INTERRUPTED', 'the run was interrupted');
 }
+
+/** Codes of OpenSSL and Node, on errors of a connection, for a certificate whose issuer is not known here. */
+export const UNTRUSTED_ISSUER_CODES: ReadonlySet<string> = new Set([
+  'CERT_UNTRUSTED',
+  'CERT_SIGNATURE_FAILURE',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'INVALID_CA',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+]);

@@ -1,4 +1,11 @@
-/** Copies of bytes that lie in memory which threads share. */
+/** Large buffers, and copies of bytes that lie in memory which threads share. */
+
+/**
+ * Above 32 MiB, malloc asks the system for each buffer and gives it back when it is freed. Smaller ones it cuts from its
+ * own pools and keeps: with two threads 80 MiB of payloads, 30 MB of blocks, that nothing used [measured]. Pages that are
+ * not written take no memory, so the size costs nothing.
+ */
+export const LARGE_CAPACITY = 33 * 1024 * 1024;
 
 /**
  * Copies bytes to `at`. Not by copy() or set(): from or into shared memory these go byte by byte unless both sides happen to be

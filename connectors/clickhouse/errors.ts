@@ -1,6 +1,6 @@
 /** What ClickHouse and the way to it answer, as domainsync's codes. By code, never by words of a message. */
 import { ClickHouseError } from '@clickhouse/client';
-import { asDomainsyncError, DomainsyncError } from '../../src/errors.ts';
+import { asDomainsyncError, DomainsyncError, UNTRUSTED_ISSUER_CODES } from '../../src/errors.ts';
 
 /** From ClickHouse's ErrorCodes.cpp. */
 export const SERVER_CODES = {
@@ -62,18 +62,6 @@ const NETWORK_CODES: ReadonlySet<string> = new Set([
   'UND_ERR_SOCKET',
 ]);
 
-/** Codes of OpenSSL and Node for a certificate whose issuer is not known here. */
-const UNTRUSTED_CODES: ReadonlySet<string> = new Set([
-  'CERT_UNTRUSTED',
-  'CERT_SIGNATURE_FAILURE',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'INVALID_CA',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-]);
-
 const UNTRUSTED_HINT =
   'Where the server has a certificate of your own CA, name the CA in the environment: NODE_EXTRA_CA_CERTS=/path/ca.pem.';
 const OTHER_PROTOCOL_HINT =
@@ -109,7 +97,7 @@ export function isOfConnection({ cause }: DomainsyncError): boolean {
 }
 
 function connectionHint(code: string): string | undefined {
-  if (UNTRUSTED_CODES.has(code)) return UNTRUSTED_HINT;
+  if (UNTRUSTED_ISSUER_CODES.has(code)) return UNTRUSTED_HINT;
   return CONNECTION_HINTS[code];
 }
 

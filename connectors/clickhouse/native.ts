@@ -10,7 +10,7 @@
  */
 import type { ScanExports } from '../../src/scan/module.ts';
 import { ScannedRows } from '../../src/scan/scanned-rows.ts';
-import { copyInto } from '../../src/shared-memory.ts';
+import { copyInto, LARGE_CAPACITY } from '../../src/shared-memory.ts';
 import type { Column, FileDate, RowWriter, Where } from '../../src/types.ts';
 import { columnType } from './schema.ts';
 import { DAYS_SHIFT, versionOf } from './version.ts';
@@ -41,12 +41,6 @@ interface NativeExports extends ScanExports {
 
 /** Bytes of what `tell` says of a column: place and length of its four parts. */
 const TOLD_BYTES = 4 * 8;
-/**
- * From this size on, malloc asks the system for each buffer and gives it back when it is freed. Smaller ones it cuts
- * from its own pools and keeps: 80 MiB that nothing used, with two threads [measured]. Pages that are not written take
- * no memory, so the size costs nothing.
- */
-const LARGE_CAPACITY = 33 * 1024 * 1024;
 
 class NativeRows extends ScannedRows<NativeExports> {
   readonly #heads: readonly Buffer<ArrayBuffer>[];

@@ -1,21 +1,10 @@
 /** What to do about a failure, where the error's own hint would lead astray or could say more. */
-import type { ErrorCode } from '../../src/errors.ts';
+import { type ErrorCode, UNTRUSTED_ISSUER_CODES } from '../../src/errors.ts';
 import type { ServiceRoute } from '../../src/types.ts';
 
 const ACCOUNT: readonly ServiceRoute[] = ['me', 'orders', 'downloads'];
 const FREE: readonly ServiceRoute[] = ['preview', 'sample'];
 
-/** Codes of OpenSSL and Node for a certificate whose issuer is not known here. */
-const UNTRUSTED: ReadonlySet<string> = new Set([
-  'CERT_UNTRUSTED',
-  'CERT_SIGNATURE_FAILURE',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'INVALID_CA',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-]);
 const OTHER_CERTIFICATE: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED:
     "The certificate has expired: check this machine's clock; if it is right, tell whoever runs the host.",
@@ -97,7 +86,7 @@ export function networkHint(thrown: unknown, service: URL, proxy: string): strin
   if (codes.some((code) => code.startsWith('UND_ERR_PRX')) || /\bproxy\b/iu.test(messageOf(thrown))) {
     return `The proxy ${proxy} does not pass requests on: check HTTPS_PROXY and HTTP_PROXY with their user and password, or list the service's host in NO_PROXY.`;
   }
-  if (codes.some((code) => UNTRUSTED.has(code))) {
+  if (codes.some((code) => UNTRUSTED_ISSUER_CODES.has(code))) {
     return `Nobody whom this machine trusts has issued the certificate. Where your company's network or the service has a CA of its own, start domainsync with the environment variable NODE_EXTRA_CA_CERTS naming its file (PEM).${through}`;
   }
   const certificate = codes.flatMap((code) => OTHER_CERTIFICATE[code] ?? [])[0];
@@ -122,7 +111,10 @@ export function networkHint(thrown: unknown, service: URL, proxy: string): strin
 /** Whether trying again cannot mend it: a certificate that is not accepted, or a proxy that wants a password. */
 export function isLasting(thrown: unknown): boolean {
   const codes = codesOf(thrown);
-  return codes.some((code) => UNTRUSTED.has(code) || code in OTHER_CERTIFICATE) || /\(407\)/u.test(messageOf(thrown));
+  return (
+    codes.some((code) => UNTRUSTED_ISSUER_CODES.has(code) || code in OTHER_CERTIFICATE) ||
+    /\(407\)/u.test(messageOf(thrown))
+  );
 }
 
 function refusedHint({ hostname }: URL): string {

@@ -7,9 +7,9 @@ import {
   type Cluster,
   createKafkaLogger,
   KafkaCluster,
-  LOG_LEVELS,
   type LogEntry,
   type SocketFactory,
+  WARN_LEVEL,
 } from './kafkajs.ts';
 import type { Log } from './log.ts';
 
@@ -108,7 +108,7 @@ export class Connection {
     const sockets = new Set<Socket>();
     this.#sockets = sockets;
     return new KafkaCluster({
-      logger: createKafkaLogger({ level: LOG_LEVELS.warn, logCreator: () => (entry) => tell(log, entry) }),
+      logger: createKafkaLogger({ level: WARN_LEVEL, logCreator: () => (entry) => tell(log, entry) }),
       brokers,
       ssl: ssl === true ? {} : ssl === false ? undefined : ssl,
       // kafkajs keeps something of its own in it, and the configuration is frozen.
@@ -162,6 +162,6 @@ function tracked(sockets: Set<Socket>): SocketFactory {
 /** What kafkajs calls an error is one that it throws too, and that is waited out or told as an error of ours. */
 function tell(log: Log, { namespace, level, log: { message } }: LogEntry): void {
   const text = `kafka: ${namespace}: ${message}`;
-  if (level === LOG_LEVELS.warn) log.info(text);
+  if (level === WARN_LEVEL) log.info(text);
   else log.debug(text);
 }

@@ -85,7 +85,6 @@ export interface PartitionMetadata {
 export interface Cluster {
   readonly brokerPool: { findConnectedBroker(): Promise<Broker> };
   connect(): Promise<void>;
-  disconnect(): Promise<void>;
   addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
   refreshMetadata(): Promise<void>;
   findTopicPartitionMetadata(topic: string): readonly PartitionMetadata[];
@@ -123,7 +122,8 @@ export interface ClusterOptions {
   readonly socketFactory: SocketFactory;
 }
 
-export const LOG_LEVELS = { nothing: 0, error: 1, warn: 2, info: 4, debug: 5 } as const;
+/** kafkajs' number of warnings; what is graver has a lower one. */
+export const WARN_LEVEL = 2;
 
 export const KafkaCluster = require('kafkajs/src/cluster') as new (options: ClusterOptions) => Cluster;
 
@@ -134,7 +134,6 @@ export const createKafkaLogger = (
 ).createLogger;
 
 export interface Encoder {
-  readonly buffer: Buffer;
   writeString(value: string | null): this;
   writeInt16(value: number): this;
   writeInt32(value: number): this;

@@ -60,13 +60,13 @@ export class Producer {
     return new Producer(connection, transactionalId, BigInt(producerId), producerEpoch);
   }
 
-  /** Sends batches in order, as part of the transaction. @returns the offset after each partition's last record */
+  /** Sends batches in order, as part of the transaction. @returns the offset after each partition's last record, by `topic/partition` */
   async send(batches: readonly Outgoing[], signal: AbortSignal): Promise<ReadonlyMap<string, bigint>> {
     await this.#join(batches, signal);
     const ends = new Map<string, bigint>();
     for (const round of rounds(batches)) {
       for (const batch of round) {
-        const key = `${batch.topic}/${batch.partition}`;
+        const key = placeOf(batch.topic, batch.partition);
         const sequence = this.#sequences.get(key) ?? 0;
         sealBatch(batch.bytes, { id: this.#id, epoch: this.#epoch }, sequence);
         this.#sequences.set(key, (sequence + batch.records) % LAST_SEQUENCE);
@@ -93,7 +93,7 @@ export class Producer {
   async #join(batches: readonly Outgoing[], signal: AbortSignal): Promise<void> {
     const missing = new Map<string, Set<number>>();
     for (const { topic, partition } of batches) {
-      if (this.#inTransaction.has(`${topic}/${partition}`)) continue;
+      if (this.#inTransaction.has(placeOf(topic, partition))) continue;
       missing.set(topic, (missing.get(topic) ?? new Set()).add(partition));
     }
     if (missing.size === 0) return;
@@ -105,7 +105,7 @@ export class Producer {
       }),
     );
     for (const { topic, partitions } of topics) {
-      for (const partition of partitions) this.#inTransaction.add(`${topic}/${partition}`);
+      for (const partition of partitions) this.#inTransaction.add(placeOf(topic, partition));
     }
   }
 
@@ -128,9 +128,14 @@ export class Producer {
         }),
       ),
     );
-    const records = new Map(round.map((batch) => [`${batch.topic}/${batch.partition}`, BigInt(batch.records)]));
+    const records = new Map(round.map((batch) => [placeOf(batch.topic, batch.partition), BigInt(batch.records)]));
     return answers.flat().map(({ key, baseOffset }) => [key, baseOffset + (records.get(key) ?? 0n)] as const);
   }
+}
+
+/** The key of what is kept of a partition. */
+function placeOf(topic: string, partition: number): string {
+  return `${topic}/${partition}`;
 }
 
 /** Which broker keeps the transactions of an id. */
@@ -166,7 +171,7 @@ function* rounds(batches: readonly Outgoing[]): Generator<Outgoing[]> {
     const taken = new Set<string>();
     let bytes = 0;
     for (const batch of waiting) {
-      const key = `${batch.topic}/${batch.partition}`;
+      const key = placeOf(batch.topic, batch.partition);
       const fits = bytes === 0 || bytes + batch.bytes.length <= REQUEST_BYTES;
       (fits && !taken.has(key) ? round : later).push(batch);
       if (fits && !taken.has(key)) bytes += batch.bytes.length;
@@ -220,7 +225,7 @@ const PRODUCED: Response<readonly Produced[]> = {
       at += 6 + length;
       // Partition, error, base offset, and two offsets of no use here.
       for (; partitions > 0; partitions -= 1, at += 30) {
-        const key = `${topic}/${bytes.readInt32BE(at)}`;
+        const key = placeOf(topic, bytes.readInt32BE(at));
         produced.push({ key, errorCode: bytes.readInt16BE(at + 4), baseOffset: bytes.readBigInt64BE(at + 6) });
       }
     }

@@ -1,7 +1,7 @@
 /** Reads topics without a consumer group: every committed message there is now. */
 import type { Connection } from './connection.ts';
 import { type Broker, createErrorFromCode, fetchRequestV11, type Response } from './kafkajs.ts';
-import { type FetchedPartition, type Message, PartitionReader } from './record-reader.ts';
+import { type FetchedPartition, type Message, PartitionReader, readBatch } from './record-reader.ts';
 
 /** All that replicas have; which of it is committed is found out here (PartitionReader). */
 const READ_UNCOMMITTED = 0;
@@ -13,6 +13,8 @@ const FETCH_WAIT_MS = 500;
 /** From where to where a partition has messages. */
 export interface Extent {
   readonly partition: number;
+  /** The broker to ask. */
+  readonly leader: number;
   readonly start: bigint;
   readonly end: bigint;
 }
@@ -28,29 +30,26 @@ export function extentsOf(connection: Connection, topic: string, signal: AbortSi
         const { responses } = await broker.listOffsets({ replicaId: -1, isolationLevel: READ_UNCOMMITTED, topics });
         return BigInt(responses[0]?.partitions[0]?.offset ?? 0);
       };
-      extents.push({ partition, start: await at(EARLIEST), end: await at(LATEST) });
+      extents.push({ partition, leader, start: await at(EARLIEST), end: await at(LATEST) });
     }
     return extents;
   });
 }
 
-/** Every committed message of a topic up to now, partition by partition, each in its order; some at a time. */
+/** Every committed message of a topic up to now, partition by partition, each in its order; a batch at a time. */
 export async function* readTopic(
   connection: Connection,
   topic: string,
   signal: AbortSignal,
 ): AsyncGenerator<readonly Message[], void> {
-  const leaders = new Map(
-    (await connection.partitions(topic, signal)).map(({ partition, leader }) => [partition, leader]),
-  );
-  for (const { partition, start, end } of await extentsOf(connection, topic, signal)) {
-    const reader = new PartitionReader(partition);
+  for (const { partition, leader, start, end } of await extentsOf(connection, topic, signal)) {
+    const reader = new PartitionReader();
     for (let at = start; at < end; ) {
       const fetched = await connection.use(signal, async (cluster) => {
-        const broker = await cluster.findBroker({ nodeId: leaders.get(partition) ?? 0 });
+        const broker = await cluster.findBroker({ nodeId: leader });
         return fetch(broker, topic, reader, { partition, from: at });
       });
-      if (fetched.messages.length > 0) yield fetched.messages;
+      for (const batch of fetched.committed) yield readBatch(batch);
       // Nothing between here and the end was left by compaction: an empty answer must not be asked for for ever.
       at = fetched.next > at ? fetched.next : end;
     }
@@ -87,7 +86,7 @@ function fetchResponse(reader: PartitionReader, from: bigint): Response<FetchedP
     parse: async (decoded) => {
       const { errorCode, records } = decoded as Decoded;
       if (errorCode !== 0) throw createErrorFromCode(errorCode);
-      return { errorCode, ...reader.read(records, from) };
+      return reader.read(records, from);
     },
   };
 }

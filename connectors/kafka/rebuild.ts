@@ -4,6 +4,9 @@ import type { Connection } from './connection.ts';
 import { readTopic } from './reader.ts';
 import { ValueHasher } from './value-hash.ts';
 
+/** Keys that are given at a time: they become a part in ClickHouse, where a few large ones cost less than many. */
+const KEYS_AT_ONCE = 100_000;
+
 /**
  * Every message of a pipeline that is in the topic, some at a time. A key is always in one partition, so the offset
  * orders its messages.
@@ -16,12 +19,15 @@ export async function* keysOf(
   signal: AbortSignal,
 ): AsyncGenerator<readonly PublishedKey[], void> {
   const hasher = new ValueHasher(columns);
+  let keys: PublishedKey[] = [];
   for await (const messages of readTopic(connection, topic, signal)) {
-    const keys: PublishedKey[] = [];
     for (const { key, value, offset, headers } of messages) {
       if (key === null || headers.get('pipeline') !== pipeline) continue;
       keys.push({ domain: key.toString(), hash: value === null ? null : hasher.hash(value), order: offset });
     }
-    if (keys.length > 0) yield keys;
+    if (keys.length < KEYS_AT_ONCE) continue;
+    yield keys;
+    keys = [];
   }
+  if (keys.length > 0) yield keys;
 }

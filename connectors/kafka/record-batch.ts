@@ -5,7 +5,7 @@
  * A payload is batches one after the other, each behind three 32-bit numbers (big endian): its partition, how many
  * records it has, and how many bytes.
  */
-import { type Compression, compress } from './compression.ts';
+import { type Compression, compress, release } from './compression.ts';
 import { crc32c } from './crc32c.ts';
 import { partitionOf } from './murmur2.ts';
 import { varintBytes, writeVarint } from './varint.ts';
@@ -14,8 +14,10 @@ import { varintBytes, writeVarint } from './varint.ts';
 export const BATCH_OVERHEAD = 61;
 const ENTRY_HEADER = 12;
 const MAGIC = 2;
-const TRANSACTIONAL = 0x10;
-const AT = {
+/** Attribute of a batch that waits for the end of its transaction. */
+export const TRANSACTIONAL = 0x10;
+/** Where a batch has what; its length counts from `leaderEpoch` on. */
+export const AT = {
   length: 8,
   leaderEpoch: 12,
   magic: 16,
@@ -76,17 +78,14 @@ export class RecordBatches {
   readonly #headers: Buffer;
   readonly #target: number;
   readonly #open: (OpenBatch | undefined)[] = [];
-  #closed: Buffer[] = [];
-  #closedBytes = 0;
+  /** Closed batches as they are taken, and after them room for more. */
+  #payload = Buffer.allocUnsafeSlow(FIRST_CAPACITY);
+  #payloadBytes = 0;
 
   constructor(options: BatchOptions) {
     this.#options = options;
     this.#headers = encodeHeaders(options.headers);
     this.#target = Math.min(TARGET_BYTES, options.maxMessageBytes - BATCH_OVERHEAD);
-  }
-
-  get headerBytes(): number {
-    return this.#headers.length;
   }
 
   /** Adds a message; the bytes are copied. @param value null: a tombstone */
@@ -119,17 +118,13 @@ export class RecordBatches {
     open.records += 1;
   }
 
-  /** All messages since the last call, in a buffer of their own. */
+  /** All messages since the last call, in a buffer of their own, which may be larger. */
   take(): Uint8Array<ArrayBuffer> {
     for (const partition of this.#open.keys()) this.#close(partition);
-    const payload = new Uint8Array(this.#closedBytes);
-    let at = 0;
-    for (const bytes of this.#closed) {
-      payload.set(bytes, at);
-      at += bytes.length;
-    }
-    this.#closed = [];
-    this.#closedBytes = 0;
+    const payload = this.#payload.subarray(0, this.#payloadBytes);
+    // Blocks are about alike; memory that is never written is none.
+    this.#payload = Buffer.allocUnsafeSlow(this.#payload.length);
+    this.#payloadBytes = 0;
     return payload;
   }
 
@@ -157,18 +152,28 @@ export class RecordBatches {
     const open = this.#open[partition];
     if (open === undefined || open.records === 0) return;
     const { codec, bytes } = compress(this.#options.compression, open.bytes.subarray(0, open.length));
-    const entry = Buffer.allocUnsafeSlow(ENTRY_HEADER + BATCH_OVERHEAD + bytes.length);
+    const entry = this.#append(ENTRY_HEADER + BATCH_OVERHEAD + bytes.length);
     entry.writeUInt32BE(partition, 0);
     entry.writeUInt32BE(open.records, 4);
     entry.writeUInt32BE(BATCH_OVERHEAD + bytes.length, 8);
     writeHeader(entry.subarray(ENTRY_HEADER), codec, open.records);
     bytes.copy(entry, ENTRY_HEADER + BATCH_OVERHEAD);
-    this.#closed.push(entry);
-    this.#closedBytes += entry.length;
+    if (bytes.buffer !== open.bytes.buffer) release(bytes);
     open.length = 0;
     open.records = 0;
     // One message of many megabytes must not hold its room for as long as the thread lives.
     if (open.bytes.length > 2 * TARGET_BYTES) this.#open[partition] = undefined;
+  }
+
+  /** So many bytes more of the payload, to be written. */
+  #append(bytes: number): Buffer {
+    const start = this.#payloadBytes;
+    this.#payloadBytes += bytes;
+    if (this.#payloadBytes > this.#payload.length) {
+      const capacity = Math.max(this.#payloadBytes, this.#payload.length * 2);
+      this.#payload = Buffer.from(this.#payload.buffer.transfer(capacity));
+    }
+    return this.#payload.subarray(start, this.#payloadBytes);
   }
 }
 

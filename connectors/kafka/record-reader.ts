@@ -1,22 +1,15 @@
-/** What a fetch brings: record batches back to messages, those of committed transactions only. */
+/** What a fetch brings: the record batches of committed transactions, and their messages. */
 import { CODEC_MASK, decompress } from './compression.ts';
-import { BATCH_OVERHEAD } from './record-batch.ts';
+import { AT, BATCH_OVERHEAD, TRANSACTIONAL } from './record-batch.ts';
 import { VarintReader } from './varint.ts';
 
-const TRANSACTIONAL = 0x10;
 const CONTROL = 0x20;
 /** Of a control record's key: version, then type; 0 for abort. */
 const COMMIT = 1;
-/** Where a batch has what is needed here. */
-const LENGTH_AT = 8;
-const LENGTH_END = 12;
-const ATTRIBUTES_AT = 21;
-const LAST_OFFSET_AT = 23;
-const PRODUCER_AT = 43;
-const RECORDS_AT = 57;
+/** Where the part of a batch begins whose length it tells. */
+const COUNTED_FROM = AT.leaderEpoch;
 
 export interface Message {
-  readonly partition: number;
   readonly offset: number;
   readonly key: Buffer | null;
   /** null: a tombstone. */
@@ -25,54 +18,51 @@ export interface Message {
 }
 
 export interface FetchedPartition {
-  readonly errorCode: number;
   /** Where the next fetch goes on, however much of what lay between was compacted away. */
   readonly next: bigint;
-  readonly messages: readonly Message[];
+  /** Batches for `readBatch`, in the order in which they are to be read. */
+  readonly committed: readonly Buffer[];
 }
 
 /**
- * Reads a partition from its start, and gives a transaction's messages when its commit marker comes. The broker's own
+ * Reads a partition from its start, and gives a transaction's batches when its commit marker comes. The broker's own
  * filter (read_committed) ends at the first transaction that is still open, whoever began it: of what others committed
- * after it nothing would be seen.
+ * after it nothing would be seen. Batches wait as they are: their messages take many times the memory.
  */
 export class PartitionReader {
-  readonly #partition: number;
-  /** Messages of transactions that are open so far, by their producer. */
-  readonly #open = new Map<bigint, Message[]>();
-
-  constructor(partition: number) {
-    this.#partition = partition;
-  }
+  /** Batches of transactions that are open so far, by their producer. */
+  readonly #open = new Map<bigint, Buffer[]>();
 
   /** Reads the batches that follow `from`; the last one may have been cut by the fetch's limit. */
-  read(records: Buffer, from: bigint): Omit<FetchedPartition, 'errorCode'> {
-    const messages: Message[] = [];
+  read(records: Buffer, from: bigint): FetchedPartition {
+    const committed: Buffer[] = [];
     let next = from;
     for (let at = 0; at + BATCH_OVERHEAD <= records.length; ) {
-      const length = LENGTH_END + records.readInt32BE(at + LENGTH_AT);
+      const length = COUNTED_FROM + records.readInt32BE(at + AT.length);
       if (at + length > records.length) break;
       const batch = records.subarray(at, at + length);
       at += length;
-      const last = batch.readBigInt64BE(0) + BigInt(batch.readInt32BE(LAST_OFFSET_AT));
+      const last = batch.readBigInt64BE(0) + BigInt(batch.readInt32BE(AT.lastOffsetDelta));
       if (last < next) continue;
       next = last + 1n;
-      this.#batch(batch, messages);
+      for (const one of this.#committedBy(batch)) committed.push(one);
     }
-    return { next, messages };
+    return { next, committed };
   }
 
-  #batch(batch: Buffer, committed: Message[]): void {
-    const attributes = batch.readInt16BE(ATTRIBUTES_AT);
-    const producerId = batch.readBigInt64BE(PRODUCER_AT);
+  /** The batches that can be read now that this one has come. */
+  #committedBy(batch: Buffer): readonly Buffer[] {
+    const attributes = batch.readInt16BE(AT.attributes);
+    if ((attributes & (CONTROL | TRANSACTIONAL)) === 0) return [batch];
+    const producerId = batch.readBigInt64BE(AT.producerId);
+    const open = this.#open.get(producerId) ?? [];
     if ((attributes & CONTROL) !== 0) {
-      if (isCommitMarker(batch)) committed.push(...(this.#open.get(producerId) ?? []));
       this.#open.delete(producerId);
-      return;
+      return isCommitMarker(batch) ? open : [];
     }
-    const messages = readRecords(batch, attributes & CODEC_MASK, this.#partition);
-    if ((attributes & TRANSACTIONAL) === 0) committed.push(...messages);
-    else this.#open.set(producerId, [...(this.#open.get(producerId) ?? []), ...messages]);
+    open.push(batch);
+    this.#open.set(producerId, open);
+    return [];
   }
 }
 
@@ -85,11 +75,13 @@ function isCommitMarker(batch: Buffer): boolean {
   return reader.take()?.readInt16BE(2) === COMMIT;
 }
 
-function readRecords(batch: Buffer, codec: number, partition: number): Message[] {
+/** The messages of a batch, in their order. @throws DESTINATION_REFUSED for a codec that domainsync never writes with */
+export function readBatch(batch: Buffer): Message[] {
+  const codec = batch.readInt16BE(AT.attributes) & CODEC_MASK;
   const reader = new VarintReader(decompress(codec, batch.subarray(BATCH_OVERHEAD)), 0);
   const base = Number(batch.readBigInt64BE(0));
   const messages: Message[] = [];
-  for (let left = batch.readInt32BE(RECORDS_AT); left > 0; left -= 1) {
+  for (let left = batch.readInt32BE(AT.records); left > 0; left -= 1) {
     const end = reader.next() + reader.at;
     // Attributes, and the time's distance to the batch's.
     reader.at += 1;
@@ -97,7 +89,7 @@ function readRecords(batch: Buffer, codec: number, partition: number): Message[]
     const offset = base + reader.next();
     const key = reader.take();
     const value = reader.take();
-    messages.push({ partition, offset, key, value, headers: readHeaders(reader) });
+    messages.push({ offset, key, value, headers: readHeaders(reader) });
     reader.at = end;
   }
   return messages;

@@ -48,8 +48,8 @@ export async function ensureTopics(
   }
   await checkProgressTopic(connection, progress, signal);
   const config = await configOf(connection, topic, signal);
-  const policy = config.get('cleanup.policy');
-  if (policy?.includes('delete') && config.get('retention.ms') !== '-1') {
+  const policy = deletingPolicy(config);
+  if (policy !== null) {
     log.warn(
       `topic ${topic} has cleanup.policy=${policy}: domains that do not change for retention.ms vanish from it; set cleanup.policy=compact to keep them`,
     );
@@ -116,14 +116,19 @@ function refusedCreation(error: unknown, topic: string): unknown {
 
 /** Progress that Kafka deletes after a while would have everything published again. */
 async function checkProgressTopic(connection: Connection, topic: string, signal: AbortSignal): Promise<void> {
-  const config = await configOf(connection, topic, signal);
-  const policy = config.get('cleanup.policy');
-  if (!policy?.includes('delete') || config.get('retention.ms') === '-1') return;
+  const policy = deletingPolicy(await configOf(connection, topic, signal));
+  if (policy === null) return;
   throw new DomainsyncError(
     'DESTINATION_REFUSED',
     `topic ${topic} has cleanup.policy=${policy}: what it remembers would be deleted`,
     { hint: `Set cleanup.policy=compact for ${topic}.` },
   );
+}
+
+/** The cleanup.policy of a topic whose messages vanish after a while; null: they stay. */
+function deletingPolicy(config: ReadonlyMap<string, string>): string | null {
+  const policy = config.get('cleanup.policy');
+  return policy?.includes('delete') && config.get('retention.ms') !== '-1' ? policy : null;
 }
 
 /** A topic's configuration, empty for who may not ask for it. */

@@ -1,8 +1,6 @@
 /** The memory of a scanner's module, as the host reads and writes it. */
 import { copyInto } from '../shared-memory.ts';
 
-/** So many bytes behind a text are read by the module (SLACK in assembly/bytes.ts); they must not look like one. */
-const SLACK = 64;
 /** Of UTF-8, for each UTF-16 unit. */
 const MAX_BYTES_PER_UNIT = 3;
 
@@ -36,16 +34,14 @@ export class ScanMemory {
 
   /** Copies a block, and puts `lineEnd` behind it. @returns where it begins */
   putBlock(block: Uint8Array, lineEnd: number): number {
-    const start = this.#exports.blockRoom(block.length + SLACK);
-    copyInto(this.bytes, start, block);
-    this.bytes.fill(0, start + block.length, start + block.length + SLACK);
-    this.bytes[start + block.length] = lineEnd;
+    const start = this.#exports.blockRoom(block.length + 1);
+    this.bytes[copyInto(this.bytes, start, block)] = lineEnd;
     return start;
   }
 
   /** Writes a text where it is good until the next one. */
   putText(text: string): Place {
-    const start = this.#exports.textRoom(text.length * MAX_BYTES_PER_UNIT + SLACK);
+    const start = this.#exports.textRoom(text.length * MAX_BYTES_PER_UNIT);
     return { start, end: start + this.bytes.write(text, start) };
   }
 }

@@ -88,16 +88,16 @@ class ModuleScanner implements LineScanner {
 
   /** Brings whole lines into memory: a part of the block that stays in the processor's cache while it is read. */
   #load(start: number, end: number): void {
-    const to = this.#lineEnd(start, PART_BYTES, end);
+    const to = this.#partEnd(start, end);
     this.#place = this.#module.memory.putBlock(this.#bytes.subarray(start, to), LF);
     this.#from = start;
     this.#to = to;
   }
 
-  /** Behind the last line end within so many bytes; where there is none, behind the first one. */
-  #lineEnd(start: number, size: number, end: number): number {
-    if (start + size >= end) return end;
-    const last = this.#bytes.lastIndexOf(LF, start + size - 1);
+  /** Behind the last line end within PART_BYTES; where there is none, behind the first one. */
+  #partEnd(start: number, end: number): number {
+    if (start + PART_BYTES >= end) return end;
+    const last = this.#bytes.lastIndexOf(LF, start + PART_BYTES - 1);
     if (last >= start) return last + 1;
     const first = this.#bytes.indexOf(LF, start);
     return first === -1 ? end : first + 1;

@@ -1,9 +1,8 @@
 /** Of the WebAssembly API (https://webassembly.github.io/spec/js-api/) what is used here; TypeScript has it in its types of browsers alone. */
 declare namespace WebAssembly {
-  class Memory {
+  interface Memory {
     /** Another one after memory has grown. */
     readonly buffer: ArrayBuffer;
-    constructor(descriptor: { readonly initial: number });
   }
   class Module {
     constructor(bytes: Uint8Array);

@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util';
 import { printTable } from '../../src/output.ts';
 import type { DatasetSlug } from '../../src/sandbox/datasets.ts';
 import { type Bench, type Measured, snapshotFile, withBench } from './harness.ts';
+import { median } from './median.ts';
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '3' } } });
 
@@ -57,10 +58,6 @@ async function load(bench: Bench, dataset: DatasetSlug, domains: number, snapsho
   const run = await bench.sync(dataset);
   const statements = await statementsOf(bench, since);
   return { run, rows: Number(await bench.statement('SELECT count() FROM bench.bench_live')), statements };
-}
-
-function median(numbers: readonly number[]): number {
-  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 }
 
 function largest(rounds: readonly Figures[]): Statement | undefined {

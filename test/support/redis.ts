@@ -2,11 +2,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { until } from './until.ts';
+import { freePort } from './ports.ts';
 
 export interface TestRedis {
   readonly url: string;
@@ -86,13 +85,4 @@ async function dump(redis: Redis): Promise<string> {
     parts.push(`${key} ${JSON.stringify(value)}`);
   }
   return parts.join('\n');
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await until(() => !server.listening);
-  return port;
 }

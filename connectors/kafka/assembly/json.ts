@@ -6,30 +6,29 @@
  *    ^ hashed: what a change is       ^ tail: as long as its columns say, so that who reads a message back finds where it starts
  */
 import {
-  BACKSLASH,
   CLOSE_BRACKET,
   CLOSE_BRACE,
   COLON,
   COMMA,
+  FALS_WORD,
   LOWER_E,
+  NULL_WORD,
   OPEN_BRACKET,
   OPEN_BRACE,
   QUOTE,
-  SPACE,
+  TRUE_WORD,
   ZERO,
 } from '../../../src/scan/assembly/characters';
 import { Growing, SLACK, copyText } from '../../../src/scan/assembly/bytes';
-import { escape } from '../../../src/scan/assembly/escapes';
+import { escape, specialsOf } from '../../../src/scan/assembly/escapes';
 import { RowWriter } from '../../../src/scan/assembly/writer';
-import { LONGEST_TIME, addTime, respellTime } from './time';
+import { TIME_LENGTH, addTime, respellTime } from './time';
 
-/** `null`, `true`, `fals`, as words. */
-const NULL: u32 = 0x6c6c756e;
-const TRUE: u32 = 0x65757274;
-const FALS: u32 = 0x736c6166;
-/** A number as JavaScript writes it has at most 24 characters. */
-const LONGEST_NUMBER: usize = 32;
+/** As JavaScript writes it: `-0.0000012345678901234567`. */
+const LONGEST_NUMBER: usize = 25;
 const LONGEST_ESCAPE: usize = 6;
+/** Bytes of what is told of a row: see JsonWriter.told. */
+const TOLD_BYTES: usize = 28;
 /** Rows are taken at this size: they are still in the processor's cache then. */
 const FULL: usize = 1024 * 1024;
 
@@ -60,8 +59,8 @@ export class JsonWriter extends RowWriter {
   private open: bool = false;
   private rowAt: usize = 0;
   private keyAt: usize = 0;
-  /** Values of the present list that are still to come; -1: no list. */
-  private listLeft: i32 = -1;
+  /** Values of the present list that are still to come; 0 outside of lists. */
+  private listLeft: u32 = 0;
   private listStarted: bool = false;
   private mapStarted: bool = false;
 
@@ -73,7 +72,7 @@ export class JsonWriter extends RowWriter {
   }
 
   addLabel(start: usize, length: usize, counts: bool): void {
-    const label = heap.alloc(length + 16);
+    const label = heap.alloc(length + SLACK);
     memory.copy(label, start, length);
     this.labels[this.columns] = label;
     this.lengths[this.columns] = length;
@@ -95,14 +94,14 @@ export class JsonWriter extends RowWriter {
   text(start: usize, end: usize, plain: bool): void {
     if (this.next == 0) this.keys.copy(start, end - start);
     this.label();
-    if (start == end) this.word(NULL);
+    if (start == end) this.word(NULL_WORD);
     else this.string(start, end, plain);
   }
 
   uint16(value: i32, isNull: bool): void {
     this.label();
     if (isNull) {
-      this.word(NULL);
+      this.word(NULL_WORD);
       return;
     }
     this.values.reserve(LONGEST_NUMBER);
@@ -113,7 +112,7 @@ export class JsonWriter extends RowWriter {
 
   float64(value: f64, isNull: bool): void {
     this.label();
-    if (isNull) this.word(NULL);
+    if (isNull) this.word(NULL_WORD);
     else {
       this.values.reserve(LONGEST_NUMBER);
       this.values.end += hostWriteNumber(value, this.values.end);
@@ -134,10 +133,10 @@ export class JsonWriter extends RowWriter {
 
   bool(value: bool, isNull: bool): void {
     this.label();
-    if (isNull) this.word(NULL);
-    else if (value) this.word(TRUE);
+    if (isNull) this.word(NULL_WORD);
+    else if (value) this.word(TRUE_WORD);
     else {
-      this.word(FALS);
+      this.word(FALS_WORD);
       this.values.byte(LOWER_E);
     }
   }
@@ -145,9 +144,9 @@ export class JsonWriter extends RowWriter {
   datetime(value: i64, isNull: bool): void {
     const to = unchecked(this.counts[this.next]) ? this.values : this.tail;
     this.labelTo(to);
-    if (isNull) this.wordTo(to, NULL);
+    if (isNull) this.wordTo(to, NULL_WORD);
     else {
-      to.reserve(LONGEST_TIME);
+      to.reserve(TIME_LENGTH);
       addTime(to, value);
     }
   }
@@ -155,7 +154,7 @@ export class JsonWriter extends RowWriter {
   time(value: i64, start: usize, end: usize): void {
     const to = unchecked(this.counts[this.next]) ? this.values : this.tail;
     this.labelTo(to);
-    to.reserve(LONGEST_TIME + SLACK);
+    to.reserve(TIME_LENGTH);
     if (!respellTime(to, start, end)) addTime(to, value);
   }
 
@@ -163,7 +162,8 @@ export class JsonWriter extends RowWriter {
     this.label();
     this.values.byte(OPEN_BRACE);
     this.mapStarted = false;
-    this.listLeft = -1;
+    // A row that was taken back may have been in a list.
+    this.listLeft = 0;
   }
 
   mapKey(start: usize, end: usize, plain: bool): void {
@@ -181,7 +181,7 @@ export class JsonWriter extends RowWriter {
   }
 
   mapText(start: usize, end: usize, plain: bool): void {
-    if (this.listLeft <= 0) {
+    if (this.listLeft == 0) {
       this.string(start, end, plain);
       return;
     }
@@ -202,7 +202,7 @@ export class JsonWriter extends RowWriter {
     if (this.tail.length > 0) out.copy(this.tail.start, this.tail.length);
     out.byte(CLOSE_BRACE);
     const told = this.told;
-    told.reserve(28);
+    told.reserve(TOLD_BYTES);
     const at = told.end;
     store<u32>(at, <u32>this.rowAt);
     store<u32>(at, <u32>(out.length - this.rowAt), 4);
@@ -210,7 +210,7 @@ export class JsonWriter extends RowWriter {
     store<u32>(at, <u32>this.keyAt, 12);
     store<u32>(at, <u32>(this.keys.length - this.keyAt), 16);
     store<u64>(at, this.line, 20);
-    told.end += 28;
+    told.end += TOLD_BYTES;
     this.rows += 1;
     this.open = false;
   }
@@ -233,6 +233,7 @@ export class JsonWriter extends RowWriter {
     this.open = false;
   }
 
+  /** Begins the next column. */
   private label(): void {
     this.labelTo(this.values);
   }
@@ -276,16 +277,11 @@ function addEscaped(out: Growing, start: usize, end: usize): void {
   while (at < end) {
     const bytes = v128.load(at);
     v128.store(out.end, bytes);
-    const found = i8x16.bitmask(
-      v128.or(
-        v128.or(i8x16.eq(bytes, i8x16.splat(QUOTE)), i8x16.eq(bytes, i8x16.splat(BACKSLASH))),
-        i8x16.lt_u(bytes, i8x16.splat(SPACE)),
-      ),
-    );
-    const ordinary = min<usize>(found == 0 ? 16 : <usize>ctz(found), end - at);
+    const special = specialsOf(bytes);
+    const ordinary = min<usize>(special == 0 ? 16 : <usize>ctz(special), end - at);
     out.end += ordinary;
     at += ordinary;
-    if (found != 0 && at < end) {
+    if (special != 0 && at < end) {
       escape(out, load<u8>(at));
       at += 1;
     }

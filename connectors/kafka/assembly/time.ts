@@ -1,22 +1,20 @@
 /** Times as `"2024-01-31T10:20:30.123Z"`. */
 import { COLON, DASH, DOT, LETTER_T, LETTER_Z, QUOTE, ZERO } from '../../../src/scan/assembly/characters';
 import { Growing, copyText } from '../../../src/scan/assembly/bytes';
+import { DATE_LENGTH, DAY, SECONDS_END } from '../../../src/scan/assembly/dates';
 
-export const LONGEST_TIME: usize = 26;
-const DAY: i64 = 86_400_000;
-
-const DATE_LENGTH: usize = 10;
-const SECONDS_LENGTH: usize = 19;
+/** With its quotes. */
+export const TIME_LENGTH: usize = 26;
 /** `.000Z"`, and `T00:00:0` and `0.000Z"`, as words. */
 const TO_MILLISECONDS: u64 = 0x225a3030302e;
 const TO_MINUTES: u64 = 0x303a30303a303054;
 const TO_END: u64 = 0x225a3030302e30;
 
-/** Appends the time that stands from `start` to `end`, where it is one that lacks only zeros. There is room for SLACK more. @returns whether it is */
+/** Appends the time that stands from `start` to `end`, where it is one that lacks only zeros. There is room for it. @returns whether it is */
 export function respellTime(to: Growing, start: usize, end: usize): bool {
   const length = end - start;
   const at = to.end + 1;
-  if (length == SECONDS_LENGTH && load<u8>(start + DATE_LENGTH) == LETTER_T) {
+  if (length == SECONDS_END && load<u8>(start + DATE_LENGTH) == LETTER_T) {
     copyText(at, start, length);
     store<u64>(at + length, TO_MILLISECONDS);
   } else if (length == DATE_LENGTH) {
@@ -25,7 +23,7 @@ export function respellTime(to: Growing, start: usize, end: usize): bool {
     store<u64>(at + length + 8, TO_END);
   } else return false;
   store<u8>(to.end, QUOTE);
-  to.end += LONGEST_TIME;
+  to.end += TIME_LENGTH;
   return true;
 }
 
@@ -47,7 +45,7 @@ export function addTime(to: Growing, time: i64): void {
   two(at + 22, rest % 100);
   store<u8>(at, LETTER_Z, 24);
   store<u8>(at, QUOTE, 25);
-  to.end = at + LONGEST_TIME;
+  to.end = at + TIME_LENGTH;
 }
 
 /** The calendar by Howard Hinnant's civil_from_days: years start in March, so that a leap day is the last of one. */

@@ -1,8 +1,11 @@
 /** Linear memory: bytes that grow at their end, and copies in steps of 16 bytes. */
 
-/** So many bytes behind every text may be read, and behind the end of every buffer written: copies go in whole steps. */
+/**
+ * So many bytes behind every text may be read, and behind every copy written: both go in whole steps. `Growing` has them behind
+ * all room that it is asked for; what is allocated otherwise, for texts to lie in, asks for them.
+ */
 export const SLACK: usize = 16;
-const FIRST_CAPACITY: usize = 4096;
+const FIRST_ROOM: usize = 4096;
 
 /** Copies a text. Up to SLACK bytes more than `length` are read and written. */
 // @ts-ignore: decorator
@@ -52,9 +55,9 @@ export class Growing {
   private kept: usize = 0;
 
   constructor() {
-    this.start = heap.alloc(FIRST_CAPACITY);
+    this.start = heap.alloc(FIRST_ROOM + SLACK);
     this.end = this.start;
-    this.limit = this.start + FIRST_CAPACITY - SLACK;
+    this.limit = this.start + FIRST_ROOM;
   }
 
   @inline
@@ -62,7 +65,7 @@ export class Growing {
     return this.end - this.start;
   }
 
-  /** Makes room for so many bytes behind the end. What was a place in these bytes is none any more. */
+  /** Makes room for so many bytes behind the end, and SLACK behind them. What was a place in these bytes is none any more. */
   @inline
   reserve(size: usize): void {
     if (this.end + size > this.limit) this.grow(size);
@@ -70,10 +73,10 @@ export class Growing {
 
   private grow(size: usize): void {
     const length = this.length;
-    const capacity = max<usize>(2 * (this.limit + SLACK - this.start), length + size + SLACK);
-    this.start = heap.realloc(this.start, capacity);
+    const room = max<usize>(2 * (this.limit - this.start), length + size);
+    this.start = heap.realloc(this.start, room + SLACK);
     this.end = this.start + length;
-    this.limit = this.start + capacity - SLACK;
+    this.limit = this.start + room;
   }
 
   @inline

@@ -8,11 +8,13 @@ const END: i64 = 10_413_792_000_000;
 const FIRST_YEAR: i32 = 1899;
 const LAST_YEAR: i32 = 2300;
 
-const DATE_LENGTH: usize = 10;
-const SECONDS_END: usize = 19;
+/** Of `YYYY-MM-DD`, and up to the seconds. */
+export const DATE_LENGTH: usize = 10;
+export const SECONDS_END: usize = 19;
 const MAX_FRACTION_DIGITS: usize = 9;
 const MINUTE: i32 = 60_000;
-const DAY: i64 = 86_400_000;
+/** In milliseconds, as MINUTE is. */
+export const DAY: i64 = 86_400_000;
 
 /** What is no date or time of the form. No value that is one comes near it. */
 export const NO_TIME: i64 = i64.MIN_VALUE;

@@ -1,5 +1,5 @@
 /** Escapes in JSON strings (RFC 8259, section 7), and texts that are spelt anew. */
-import { BACKSLASH, LOWER_U, QUOTE, SLASH, SPACE } from './characters';
+import { BACKSLASH, CASE_BIT, CR, LF, LOWER_A, LOWER_U, QUOTE, SLASH, SPACE, TAB, ZERO } from './characters';
 import { Growing } from './bytes';
 
 const ESCAPE_LENGTH: usize = 6;
@@ -12,18 +12,30 @@ const meanings = heap.alloc(256);
 const shorts = heap.alloc(256);
 memory.fill(meanings, 0, 256);
 memory.fill(shorts, 0, 256);
-meaning(0x22, 0x22);
-meaning(0x5c, 0x5c);
-meaning(0x62, 0x08);
-meaning(0x66, 0x0c);
-meaning(0x6e, 0x0a);
-meaning(0x72, 0x0d);
-meaning(0x74, 0x09);
+meaning(QUOTE, QUOTE);
+meaning(BACKSLASH, BACKSLASH);
+meaning(0x62, 0x08); // b
+meaning(0x66, 0x0c); // f
+meaning(0x6e, LF); // n
+meaning(0x72, CR); // r
+meaning(0x74, TAB); // t
 store<u8>(meanings + SLASH, SLASH);
 
 function meaning(letter: u8, character: u8): void {
   store<u8>(meanings + letter, character);
   store<u8>(shorts + character, letter);
+}
+
+/** Which of 16 bytes, a bit for each, may not stand in a JSON string as they are: quotes, backslashes, control characters. */
+// @ts-ignore: decorator
+@inline
+export function specialsOf(bytes: v128): i32 {
+  return i8x16.bitmask(
+    v128.or(
+      v128.or(i8x16.eq(bytes, i8x16.splat(QUOTE)), i8x16.eq(bytes, i8x16.splat(BACKSLASH))),
+      i8x16.lt_u(bytes, i8x16.splat(SPACE)),
+    ),
+  );
 }
 
 /** Whether a byte may stand behind a backslash, without digits behind it. */
@@ -41,8 +53,9 @@ export function hexUnit(at: usize): i32 {
 /** -1 for no digit, and -1 shifted is negative still. */
 function hexDigit(at: usize): i32 {
   const byte = <i32>load<u8>(at);
-  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
-  const letter = (byte | 0x20) - 0x61;
+  const digit = byte - ZERO;
+  if (digit >= 0 && digit <= 9) return digit;
+  const letter = (byte | CASE_BIT) - LOWER_A;
   return letter >= 0 && letter < 6 ? letter + 10 : -1;
 }
 
@@ -102,11 +115,11 @@ export function escape(to: Growing, character: u8): void {
   else {
     to.byte(BACKSLASH);
     to.byte(LOWER_U);
-    to.byte(0x30);
-    to.byte(0x30);
-    to.byte(0x30 + (character >> 4));
+    to.byte(ZERO);
+    to.byte(ZERO);
+    to.byte(ZERO + (character >> 4));
     const digit = character & 15;
-    to.byte(digit < 10 ? 0x30 + digit : 0x57 + digit);
+    to.byte(digit < 10 ? ZERO + digit : LOWER_A - 10 + digit);
   }
 }
 

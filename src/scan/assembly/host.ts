@@ -1,5 +1,5 @@
 /** What the host calls whatever the format: re-exported by each module's entry. Places are addresses in memory. */
-import { Growing, SLACK } from './bytes';
+import { Growing } from './bytes';
 import { keyCount } from './keys';
 import { RowWriter } from './writer';
 
@@ -30,7 +30,7 @@ export function textRoom(size: usize): usize {
 
 function roomIn(buffer: Growing, size: usize): usize {
   buffer.clear();
-  buffer.reserve(size + SLACK);
+  buffer.reserve(size);
   return buffer.start;
 }
 

@@ -10,7 +10,7 @@ import { NOT_TAKEN, scanString, stringFlags } from './scan';
 /** Stands before a line's first key; and no key. */
 export const NO_KEY: u32 = 0;
 /** A file of more is none of ours: the lines that have the others are not taken. */
-const MAX_KEYS: u32 = 256;
+export const MAX_KEYS: u32 = 256;
 const TEXT_BYTES: usize = 64 * 1024;
 /** How many of the keys that may be left out are tried before a key is searched for. */
 const MOST_LEFT_OUT: i32 = 8;

@@ -1,11 +1,11 @@
 /** The object of a line: which token each source column has. */
 import { CLOSE_BRACE, COLON, COMMA, LF, OPEN_BRACE } from './characters';
-import { NO_KEY, behindKey, findKey, keyCount, keyLength, predictKey, recordedOf } from './keys';
+import { MAX_KEYS, NO_KEY, behindKey, findKey, keyCount, keyLength, predictKey, recordedOf } from './keys';
 import { NOT_TAKEN, clearScan, scanValue, skipSpace } from './scan';
 import { overflow, top } from './tape';
 
 /** Four bytes for each, and whole steps of 16. */
-const KEYS_BYTES: usize = 4 * 260;
+const KEYS_BYTES: usize = (4 * (MAX_KEYS + 1) + 15) & ~15;
 /** For each key its token in the line, 0 where the line has none; of one that stands twice the later counts. */
 const tokens = heap.alloc(KEYS_BYTES);
 /** For each key its token in a line that was taken, several of them mixed; 0 where none had it. */

@@ -1,5 +1,6 @@
 /** From a line's tokens to a row (contract 3): every selected column in order. What is unusual is not taken. */
 import { compareBytes } from './bytes';
+import { CASE_BIT, FALS_WORD, LOWER_E, TRUE_WORD } from './characters';
 import {
   BOOL,
   DATETIME,
@@ -21,10 +22,7 @@ import { FALSE, NULL, NUMBER, ODD, STRING, TRUE, endOf, kindOf, marksOf, startOf
 import { readBare, readJson, readNothing, readString, textEnd, textPlain, textStart } from './text';
 import { RowWriter } from './writer';
 
-/** `true`, `fals`, and `e`, in small letters. */
-const TRUE_WORD: u32 = 0x65757274;
-const FALS_WORD: u32 = 0x736c6166;
-const LOWER_E: u32 = 0x65;
+/** CASE_BIT for each letter of a word. */
 const SMALL: u32 = 0x20202020;
 
 const MAX_COLUMNS: u32 = 64;
@@ -156,7 +154,7 @@ export class Rows<W extends RowWriter> {
       const length = endOf(token) - start;
       const word = load<u32>(start) | SMALL;
       if (length == 4 && word == TRUE_WORD) value = true;
-      else if (length != 5 || word != FALS_WORD || (load<u8>(start + 4) | 0x20) != LOWER_E) return false;
+      else if (length != 5 || word != FALS_WORD || (load<u8>(start + 4) | CASE_BIT) != LOWER_E) return false;
     } else if (kind != TRUE && kind != FALSE) return false;
     this.writer.bool(value, false);
     return true;

@@ -13,8 +13,10 @@ import {
   CR,
   DASH,
   DOT,
+  FALS_WORD,
   LOWER_E,
   LOWER_U,
+  NULL_WORD,
   OPEN_BRACE,
   OPEN_BRACKET,
   PLUS,
@@ -22,10 +24,11 @@ import {
   SLASH,
   SPACE,
   TAB,
+  TRUE_WORD,
   ZERO,
 } from './characters';
 import { clearKeyHashes, dropKeyHashes, forgetKeyHashes, isAgain } from './key-hashes';
-import { hexUnit, isSimpleEscape } from './escapes';
+import { hexUnit, isSimpleEscape, specialsOf } from './escapes';
 import {
   ARRAY,
   ESCAPED,
@@ -43,11 +46,6 @@ import {
   top,
 } from './tape';
 import { isUtf8 } from './utf8';
-
-/** `null`, `true`, and `alse`, as words. */
-const NULL_WORD: u32 = 0x6c6c756e;
-const TRUE_WORD: u32 = 0x65757274;
-const ALSE_WORD: u32 = 0x65736c61;
 
 /** No place: the value is not taken. */
 export const NOT_TAKEN: usize = 0;
@@ -113,12 +111,7 @@ export function scanString(start: usize, recorded: bool): usize {
   while (true) {
     const bytes = v128.load(at);
     met = v128.or(met, bytes);
-    const special = i8x16.bitmask(
-      v128.or(
-        v128.or(i8x16.eq(bytes, i8x16.splat(QUOTE)), i8x16.eq(bytes, i8x16.splat(BACKSLASH))),
-        i8x16.lt_u(bytes, i8x16.splat(SPACE)),
-      ),
-    );
+    const special = specialsOf(bytes);
     if (special == 0) {
       at += 16;
       continue;
@@ -163,7 +156,7 @@ function scanBare(start: usize, recorded: bool): usize {
   let end = start + 4;
   if (word == NULL_WORD) kind = NULL;
   else if (word == TRUE_WORD) kind = TRUE;
-  else if (load<u8>(start) == 0x66 && load<u32>(start + 1) == ALSE_WORD) {
+  else if (word == FALS_WORD && load<u8>(end) == LOWER_E) {
     kind = FALSE;
     end += 1;
   } else return scanNumber(start, recorded);

@@ -1,5 +1,5 @@
 /** The text of tokens, where it lies: in the line, or made anew in a scratch. What is read is good until the next is read. */
-import { DOT, QUOTE, SPACE } from './characters';
+import { DOT, LETTER_A, LETTER_Z, QUOTE, SPACE, small } from './characters';
 import { Growing } from './bytes';
 import { respell, unescape } from './escapes';
 import { ESCAPED, NUMBER, ODD, STRING, UNTIDY, endOf, kindOf, marksOf, startOf } from './tape';
@@ -109,7 +109,7 @@ export function readDomain(token: usize): bool {
     const counted = end - at >= 16 ? 0xffff : (1 << <i32>(end - at)) - 1;
     const visible = i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(0x21)), i8x16.splat(0x7f - 0x21));
     if ((i8x16.bitmask(visible) & counted) != counted) return false;
-    const capital = i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(0x41)), i8x16.splat(0x5b - 0x41));
+    const capital = i8x16.le_u(i8x16.sub(bytes, i8x16.splat(LETTER_A)), i8x16.splat(LETTER_Z - LETTER_A));
     if ((i8x16.bitmask(capital) & counted) != 0) capitals = true;
   }
   isAt(start, end, true);
@@ -122,9 +122,6 @@ export function readDomain(token: usize): bool {
 function lower(start: usize, end: usize): void {
   scratch.clear();
   scratch.reserve(end - start);
-  for (let at = start; at < end; at++) {
-    const byte = load<u8>(at);
-    scratch.byte(<u8>(byte - 0x41) <= 0x5a - 0x41 ? byte | 0x20 : byte);
-  }
+  for (let at = start; at < end; at++) scratch.byte(small(load<u8>(at)));
   isAt(scratch.start, scratch.end, true);
 }

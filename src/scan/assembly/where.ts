@@ -1,4 +1,5 @@
 /** Which rows are wanted (contract 2, `where`), as far as it can be told from bytes: texts and keys of maps, in ASCII. */
+import { small } from './characters';
 import { tokenOf } from './line';
 import { mapCount, mapKeyAt, readKeys } from './maps';
 import { ARRAY, NULL, NUMBER, OBJECT, STRING, TOKEN, endOf, kindOf, marksOf, nextOf, startOf } from './tape';
@@ -33,7 +34,7 @@ export function beginCondition(kind: u32, key: u32): bool {
 
 /** The value's bytes are copied. */
 export function wantValue(start: usize, length: usize): void {
-  const copy = heap.alloc(length + 1);
+  const copy = heap.alloc(length);
   memory.copy(copy, start, length);
   const condition = conditions[conditions.length - 1];
   condition.starts.push(copy);
@@ -99,11 +100,7 @@ function has(condition: Condition, start: usize, end: usize): i32 {
 }
 
 /** Whether a text in small letters is what stands from `start` to `end`. */
-function isLower(small: usize, start: usize, end: usize): bool {
-  for (let at = start; at < end; at++) {
-    const byte = load<u8>(at);
-    const lower = <u8>(byte - 0x41) <= 0x5a - 0x41 ? byte | 0x20 : byte;
-    if (lower != load<u8>(small + (at - start))) return false;
-  }
+function isLower(text: usize, start: usize, end: usize): bool {
+  for (let at = start; at < end; at++) if (small(load<u8>(at)) != load<u8>(text + (at - start))) return false;
   return true;
 }

@@ -10,7 +10,7 @@ export abstract class RowWriter {
   abstract text(start: usize, end: usize, plain: bool): void;
   abstract uint16(value: i32, isNull: bool): void;
   abstract float64(value: f64, isNull: bool): void;
-  /** A number as it stands; `own`: JavaScript spells it so. @returns false for one that overflows: nothing is written */
+  /** A number as it stands; `own`: JavaScript spells it so. @returns false for one that overflows: the row is to be taken back */
   abstract number(start: usize, end: usize, own: bool): bool;
   abstract bool(value: bool, isNull: bool): void;
   /** Milliseconds since 1970, UTC. */

@@ -72,7 +72,8 @@ test('every kind of column, with and without a value', async () => {
   };
   row(writer, 1, 'empty.example');
   row(writer, 2 ** 33 + 5, 'full.example', full);
-  const [empty, filled] = await readBack([writer.take()]);
+  row(writer, 3, 'zero.example', { http_status: 0, dns_status: false, pr_value: 0, created_at: 0 });
+  const [empty, filled, zero] = await readBack([writer.take()]);
   expect(empty).toMatchObject({
     domain: 'empty.example',
     http_status: null,
@@ -93,6 +94,12 @@ test('every kind of column, with and without a value', async () => {
     dns_records: { A: ['192.0.2.1', '192.0.2.2'], TXT: [] },
     pr_value: -1.5e-300,
     created_at: '1969-07-20 20:17:40.001',
+  });
+  expect(zero).toMatchObject({
+    http_status: 0,
+    dns_status: false,
+    pr_value: 0,
+    created_at: '1970-01-01 00:00:00.000',
   });
   expect([empty, filled].map((found) => lineOf(BigInt(String(found?.['version']))))).toEqual([1, 2 ** 33 + 5]);
   expect(String(empty?.['version'])).toBe(String(versionOf({ ...OPTIONS, line: 1, deleted: false })));

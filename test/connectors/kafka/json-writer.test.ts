@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createRowWriter as createKeyWriter } from '../../../connectors/kafka/key-writer.ts';
 import { createRowWriter as createMessageWriter } from '../../../connectors/kafka/message-writer.ts';
 import { batchesOf } from '../../../connectors/kafka/record-batch.ts';
-import { PartitionReader } from '../../../connectors/kafka/record-reader.ts';
+import { readBatch } from '../../../connectors/kafka/record-reader.ts';
 import { ValueHasher } from '../../../connectors/kafka/value-hash.ts';
 import { encodeBlock } from '../../../src/encode/encode-block.ts';
 import { COLUMNS, selectColumns } from '../../../src/rows/columns.ts';
@@ -15,6 +15,13 @@ const LINES = [
   { Domain: 'c.example', 'DNS records': { A: [], MX: [{ priority: 1, host: 'm' }], TXT: 'v="1"' }, 'HTTP status': 'x' },
   { Domain: 'd.example', 'Social networks': { x: ['1', '2'], a: 'l' }, 'RDAP/WHOIS Record': { a: '\u{1F600}' } },
   { Domain: 'e.example', 'Domain creation date': '1999-12-31', 'RDAP/WHOIS last date checked': '2026-01-02' },
+  {
+    Domain: 'f.example',
+    'HTTP status': 0,
+    'PR value': 0,
+    'Harmonic value': -1.2345678901234567e-6,
+    'DNS Status': false,
+  },
 ];
 
 interface Seen {
@@ -27,12 +34,9 @@ interface Seen {
 function messagesOf(lines: readonly object[], columns: readonly Column[] = COLUMNS): Seen[] {
   const options = { partitions: 1, maxMessageBytes: 1_000_000, compression: 'zstd', headers: [['op', 'upsert']] };
   const { payload } = encoded(lines, columns, createMessageWriter(columns, options, []));
-  const reader = new PartitionReader(0);
   const seen: Seen[] = [];
   for (const { bytes } of batchesOf(payload)) {
-    // Not of a transaction: nothing to wait for.
-    bytes.writeInt16BE(bytes.readInt16BE(21) & ~0x10, 21);
-    for (const { key, value } of reader.read(bytes, 0n).messages) {
+    for (const { key, value } of readBatch(bytes)) {
       const own = value ?? Buffer.alloc(0);
       seen.push({ key: key?.toString(), value: JSON.parse(own.toString()) as Record<string, unknown>, bytes: own });
     }
@@ -47,8 +51,12 @@ function encoded(lines: readonly object[], columns: readonly Column[], writer: R
 }
 
 /** What the first pass stages: domain, hash, why refused. */
-function keysOf(lines: readonly object[], columns: readonly Column[] = COLUMNS, maxMessageBytes = 1_000_000) {
-  const options = { maxMessageBytes, compression: 'none', headerBytes: 20 };
+function keysOf(
+  lines: readonly object[],
+  columns: readonly Column[] = COLUMNS,
+  { maxMessageBytes = 1_000_000, compression = 'none' } = {},
+) {
+  const options = { maxMessageBytes, compression, headerBytes: 20 };
   const { payload } = encoded(lines, columns, createKeyWriter(columns, options, []));
   const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength);
   const keys: { domain: string; hash: string; line: number; refused: string; raw: string }[] = [];
@@ -76,7 +84,7 @@ function keysOf(lines: readonly object[], columns: readonly Column[] = COLUMNS, 
 }
 
 test('values are the columns of the contract, by their names', () => {
-  const [a, mueller, b, c, d, e] = messagesOf(LINES);
+  const [a, mueller, b, c, d, e, f] = messagesOf(LINES);
   const names = COLUMNS.map(({ name }) => name).toSorted();
   for (const { value } of messagesOf(LINES)) expect(Object.keys(value).toSorted()).toEqual(names);
   expect(a?.key).toBe('a.example');
@@ -99,6 +107,8 @@ test('values are the columns of the contract, by their names', () => {
     registration_record: '{"a":"\u{1F600}"}',
   });
   expect(e?.value).toMatchObject({ created_at: '1999-12-31T00:00:00.000Z' });
+  const falsy = { http_status: 0, pr_value: 0, harmonic_value: -1.2345678901234567e-6, dns_status: false };
+  expect(f?.value).toMatchObject(falsy);
 });
 
 test('columns limits the value', () => {
@@ -128,11 +138,17 @@ test('what only *_checked_at tells apart has one hash, all else another', () => 
   expect(new ValueHasher(COLUMNS).hash(old?.bytes ?? Buffer.alloc(0)).toString('hex')).not.toBe(plain?.hash);
 });
 
-test('a row whose message is larger than the topic takes is refused, with its beginning', () => {
+test('a row whose message is larger than the topic takes, also compressed, is refused, with its beginning', () => {
   const large = { Domain: 'large.example', 'RDAP/WHOIS Record': 'x'.repeat(3_000) };
-  const [small, refused] = keysOf([{ Domain: 'small.example' }, large], COLUMNS, 2_000);
+  const lines = [{ Domain: 'small.example' }, large];
+  const [small, refused] = keysOf(lines, COLUMNS, { maxMessageBytes: 2_000 });
   expect(small).toMatchObject({ domain: 'small.example', line: 1, refused: '', raw: '' });
   expect(refused).toMatchObject({ domain: 'large.example', line: 2 });
   expect(refused?.refused).toMatch(/^the message has 3\d{3} bytes .* the topic takes 2000 \(max\.message\.bytes\)$/);
   expect(refused?.raw).toMatch(/^\{"domain":"large\.example"/);
+  const compressed = keysOf(lines, COLUMNS, { maxMessageBytes: 2_000, compression: 'zstd' });
+  expect(compressed.map(({ refused, raw }) => [refused, raw])).toEqual([
+    ['', ''],
+    ['', ''],
+  ]);
 });

@@ -1,4 +1,4 @@
-INSERT INTO db.changes SETTINGS optimize_read_in_order = 1, read_in_order_use_buffering = 0, max_block_size = 8192, max_bytes_before_external_sort = 500000000, join_algorithm = 'full_sorting_merge', join_use_nulls = 0, max_final_threads = 1, max_insert_threads = 1
+INSERT INTO db.changes SETTINGS optimize_read_in_order = 0, max_block_size = 8192, max_bytes_before_external_sort = 500000000, join_algorithm = 'full_sorting_merge', join_use_nulls = 0, max_insert_threads = 1
 SELECT domain, if(op = 1, 'insert', 'delete'), [], '2026-01-02', '2026-01-01', 3, 'dns/tld/d\'e'
 FROM db.diff WHERE domain >= 'it\'s.example' AND op IN (1, 4)
 UNION ALL

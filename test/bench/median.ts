@@ -1,0 +1,4 @@
+/** The middle one of some numbers, the upper one of two; NaN of none. */
+export function median(numbers: readonly number[]): number {
+  return numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? Number.NaN;
+}
