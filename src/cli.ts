@@ -271,7 +271,6 @@ function workerSetup(config: Config, options: GlobalOptions, signal: AbortSignal
     pipelines: opened.app.pipelines.map((handle, n) => ({
       name: handle.name,
       schedule: pipelines[n]?.schedule,
-      // The service's key also keeps weaker secrets from being guessed from what stands in Redis.
       digest: digestOf([pipelines[n], download.maxWindowLog, serviceId, service?.apiKey, clickhouse, kafka]),
       handle,
     })),

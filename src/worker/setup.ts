@@ -7,7 +7,10 @@ export interface WorkerPipeline {
   readonly name: string;
   /** Cron in UTC, five fields or six; undefined: it runs only when asked. */
   readonly schedule: string | undefined;
-  /** Changes with everything that could make a file load that failed before. Holds no secret. */
+  /**
+   * Changes with everything that could make a file load that failed before. Stands in Redis and tells no secret: what is
+   * weak enough to be guessed, such as a password, is hashed together with the service's key.
+   */
   readonly digest: string;
   readonly handle: PipelineHandle;
 }
