@@ -127,6 +127,20 @@ test('without a broker ClickHouse has each file and says so, Kafka the newest on
   });
 });
 
+test('a file that comes when the broker has long been away is loaded into ClickHouse all the same', async () => {
+  await withWorkers({ topic: 'away', both: true }, async (workers) => {
+    await serve(workers, FIRST);
+    const worker = workers.start();
+    await untilHolds(worker, 'dns', FIRST.date, 'kafka');
+    await until(async () => (await worker.pipeline('dns')).state === 'current');
+    await broker.kill();
+    // Nothing is to be loaded: it is the checks that find it away.
+    await until(async () => (await worker.pipeline('dns')).trouble?.code === 'DESTINATION_UNREACHABLE');
+    await serve(workers, SECOND);
+    await until(async () => SECOND.date in (await loads(workers)));
+  });
+});
+
 /** Large enough for several blocks, and so for several transactions. */
 const LARGE = kafkaFile(0, 12_000, 10_000);
 
