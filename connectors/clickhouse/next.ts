@@ -59,7 +59,7 @@ export async function comparedRows(
 ): Promise<string> {
   const from = staging.table('rows');
   if (unique) return from;
-  const settings = await landingSettings(staging.server, signal);
+  const settings = await landingSettings(staging.server, 'unmerged', signal);
   const definition = `AS ${live} ENGINE = ${tableEngine('sync')} ${tableKeys('sync')} SETTINGS ${settings}`;
   return attached(staging, 'next', definition, { partition: 'tuple()', from }, signal);
 }

@@ -11,7 +11,7 @@ import { DomainsyncError } from '../../src/errors.ts';
 import { isAlive, type ProcessIdentity, processIdentity } from '../../src/process-identity.ts';
 import type { Server } from './client.ts';
 import { SERVER_CODES, serverCode } from './errors.ts';
-import { DEDUPLICATION, landingSettings } from './landing.ts';
+import { DEDUPLICATION, landedParts, landingSettings } from './landing.ts';
 import { literal, type StagingPart, stagingTable } from './names.ts';
 import { type TableMode, tableKeys } from './schema.ts';
 import { dropSet, highestEpoch, listSets, recordedEpoch, type StagingSet } from './staging-sets.ts';
@@ -144,7 +144,7 @@ export async function createStaging(
   const epoch = Math.max(above, await highestEpoch(server, pipeline, signal)) + 1;
   const comment = literal(JSON.stringify({ ...state, owner } satisfies WorkState));
   const rows = server.table(stagingTable(pipeline, epoch, 'rows'));
-  const settings = await landingSettings(server, signal);
+  const settings = await landingSettings(server, landedParts(state.file.size), signal);
   try {
     // A MergeTree whatever the live table is: rows that replace one another must not be merged before they are counted.
     await server.command(

@@ -1,12 +1,12 @@
 /**
- * `npm run bench:scale -- [--rows 100000,300000,1000000,3000000]`: loads of growing files (all-data, mode `replace`). What a million
+ * `npm run bench:scale -- [--rows 100000,300000,1000000,3000000,10000000]`: loads of growing files (all-data, mode `replace`). What a million
  * rows cost should not depend on how many there are, nor should memory.
  */
 import { parseArgs } from 'node:util';
 import { printTable } from '../../src/output.ts';
 import { type Measured, snapshotFile, withBench } from './harness.ts';
 
-const { values } = parseArgs({ options: { rows: { type: 'string', default: '100000,300000,1000000,3000000' } } });
+const { values } = parseArgs({ options: { rows: { type: 'string', default: '100000,300000,1000000,3000000,10000000' } } });
 const sizes = values.rows.split(',').map(Number);
 const dataset = 'all-data';
 const MILLION = 1_000_000;
