@@ -12,6 +12,7 @@ import {
   insertChanges,
   insertDelta,
   insertDiff,
+  type KeyRange,
   keyRanges,
   selectRangeStarts,
 } from './difference.ts';
@@ -75,14 +76,32 @@ export async function buildDelta(
   const starts = await staging.server.query<{ domain: string }>(selectRangeStarts(names), signal);
   const ranges = keyRanges(starts.map((row) => row.domain));
   for (const range of ranges) await statement(staging, insertDelta(names, context, range), signal);
-  await mergeToOnePart(staging, 'delta', signal);
-  // A first load of a source records no changes (contract 4).
-  if (tables.changes !== null && work.previousDate !== null) {
-    await remade(staging, 'changes', `AS ${tables.changes} COMMENT ''`, signal);
-    for (const range of ranges) await statement(staging, insertChanges(names, context, range), signal);
-    await mergeToOnePart(staging, 'changes', signal);
-  }
+  // The feed takes most of what it needs from the live table, and does not care how many parts the delta has.
+  await all(
+    mergeToOnePart(staging, 'delta', signal),
+    // A first load of a source records no changes (contract 4).
+    tables.changes === null || work.previousDate === null
+      ? Promise.resolve()
+      : buildChanges(staging, tables.changes, { names, context, ranges }, signal),
+  );
   return countDifferences(staging, landed.rows, signal);
+}
+
+/** Waits until all have ended, also when one fails: nothing goes on beside what follows. @throws what the first of them threw */
+async function all(...work: readonly Promise<void>[]): Promise<void> {
+  await Promise.allSettled(work);
+  await Promise.all(work);
+}
+
+async function buildChanges(
+  staging: Staging,
+  feed: string,
+  of: { readonly names: DifferenceTables; readonly context: DifferenceContext; readonly ranges: readonly KeyRange[] },
+  signal: AbortSignal,
+): Promise<void> {
+  await remade(staging, 'changes', `AS ${feed} COMMENT ''`, signal);
+  for (const range of of.ranges) await statement(staging, insertChanges(of.names, of.context, range), signal);
+  await mergeToOnePart(staging, 'changes', signal);
 }
 
 /** Makes a delta visible, then its changes. Harmless when repeated. */
