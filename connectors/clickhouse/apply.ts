@@ -40,40 +40,34 @@ export interface LiveTables {
   readonly shared: boolean;
 }
 
+/** What was compared, and how. */
+interface Comparison {
+  readonly names: DifferenceTables;
+  readonly context: DifferenceContext;
+}
+
 type Counts = Pick<LoadResult, 'inserted' | 'updated' | 'deleted' | 'unchanged'>;
 
-/**
- * Builds delta and changes against the live table as it is now. Repeatable until phase `ready`.
- * @param comparable false: what is held was hashed in another way, so that a difference may be none
- */
+/** What is known of the rows to apply. */
+interface Applied {
+  /** What has landed, as soon as it is counted. */
+  readonly landed: Promise<Landed>;
+  /** False: what is held was hashed in another way, so that a difference may be none. */
+  readonly comparable: boolean;
+}
+
+/** Builds delta and changes against the live table as it is now. Repeatable until phase `ready`. */
 export async function buildDelta(
   staging: Staging,
   tables: LiveTables,
   work: WorkState,
-  { comparable, ...landed }: Landed & { readonly comparable: boolean },
+  applied: Applied,
   signal: AbortSignal,
 ): Promise<Counts> {
-  const names: DifferenceTables = {
-    live: tables.live,
-    next: await comparedRows(staging, tables.live, landed, signal),
-    diff: await remade(staging, 'diff', null, signal),
-    delta: await remade(staging, 'delta', `AS ${tables.live} COMMENT ''`, signal),
-    changes: staging.table('changes'),
-  };
-  const context: DifferenceContext = {
-    columns: tables.columns,
-    deletes: tables.deletes,
-    comparable,
-    unique: landed.unique,
-    source: work.source,
-    fileDate: work.file.date,
-    previousDate: work.previousDate ?? work.file.date,
-    revision: work.revision,
-    deleteVersion: versionOf({ fileDate: work.file.date, revision: work.revision, line: 0, deleted: true }),
-  };
-  await statement(staging, createDiffTable(names.diff), signal);
-  await statement(staging, insertDiff(names, context), signal);
-  const starts = await staging.server.query<{ domain: string }>(selectRangeStarts(names), signal);
+  const { names, context } = await compare(staging, tables, work, applied, signal);
+  const { server } = staging;
+  const starts = await staging.owned(() => server.query<{ domain: string }>(selectRangeStarts(names), signal), signal);
+  await remade(staging, 'delta', `AS ${tables.live} COMMENT ''`, signal);
   const ranges = keyRanges(starts.map((row) => row.domain));
   for (const range of ranges) await statement(staging, insertDelta(names, context, range), signal);
   // The feed takes most of what it needs from the live table, and does not care how many parts the delta has.
@@ -84,7 +78,40 @@ export async function buildDelta(
       ? Promise.resolve()
       : buildChanges(staging, tables.changes, { names, context, ranges }, signal),
   );
-  return countDifferences(staging, landed.rows, signal);
+  return countDifferences(staging, (await applied.landed).rows, signal);
+}
+
+/** Fills `diff`. */
+async function compare(
+  staging: Staging,
+  tables: LiveTables,
+  work: WorkState,
+  { landed, comparable }: Applied,
+  signal: AbortSignal,
+): Promise<Comparison> {
+  const compared = async (next: string, unique: boolean): Promise<Comparison> => {
+    const diff = await remade(staging, 'diff', null, signal);
+    const names = { live: tables.live, next, diff, delta: staging.table('delta'), changes: staging.table('changes') };
+    const context = {
+      columns: tables.columns,
+      deletes: tables.deletes,
+      comparable,
+      unique,
+      source: work.source,
+      fileDate: work.file.date,
+      previousDate: work.previousDate ?? work.file.date,
+      revision: work.revision,
+      deleteVersion: versionOf({ fileDate: work.file.date, revision: work.revision, line: 0, deleted: true }),
+    };
+    await statement(staging, createDiffTable(diff), signal);
+    await statement(staging, insertDiff(names, context), signal);
+    return { names, context };
+  };
+  // In nearly every file each domain stands once: they are compared as if, while that is counted.
+  const asIf = compared(staging.table('rows'), true);
+  await Promise.allSettled([landed, asIf]);
+  if ((await landed).unique) return asIf;
+  return compared(await comparedRows(staging, tables.live, signal), false);
 }
 
 /** Waits until all have ended, also when one fails: nothing goes on beside what follows. @throws what the first of them threw */
@@ -96,11 +123,11 @@ async function all(...work: readonly Promise<void>[]): Promise<void> {
 async function buildChanges(
   staging: Staging,
   feed: string,
-  of: { readonly names: DifferenceTables; readonly context: DifferenceContext; readonly ranges: readonly KeyRange[] },
+  { names, context, ranges }: Comparison & { readonly ranges: readonly KeyRange[] },
   signal: AbortSignal,
 ): Promise<void> {
   await remade(staging, 'changes', `AS ${feed} COMMENT ''`, signal);
-  for (const range of of.ranges) await statement(staging, insertChanges(of.names, of.context, range), signal);
+  for (const range of ranges) await statement(staging, insertChanges(names, context, range), signal);
   await mergeToOnePart(staging, 'changes', signal);
 }
 

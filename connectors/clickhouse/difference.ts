@@ -88,7 +88,7 @@ function ofSource({ deletes, source }: DifferenceContext): string {
  * delta, put together in memory: 430 MiB for this many rows of all columns [measured]. Parts that do not overlap merge in
  * a third of the time of others.
  */
-const KEYS_PER_RANGE = 250_000;
+const KEYS_PER_RANGE = 350_000;
 
 /** A range of keys, as a condition on a column `domain`. */
 export type KeyRange = string;

@@ -82,8 +82,7 @@ export class ClickHouseLoad implements Load {
   async finish(blocks: number, signal: AbortSignal): Promise<LoadResult> {
     const context = this.#context;
     const { mode, live: table, shared } = context.tables;
-    const landed = await landedBlocks(this.#staging, signal);
-    const totals = sumBlocks(landed, blocks);
+    const totals = sumBlocks(await landedBlocks(this.#staging, signal), blocks);
     await recordRejects(this.#staging, this.#work, signal);
     const live = await context.liveState(signal);
     if (live.id !== this.#work.table) throw tableGone(context.name);
@@ -93,19 +92,20 @@ export class ClickHouseLoad implements Load {
     await verifyRows(this.#staging, signal);
     const columns = await sourceColumns(this.#staging, signal);
     this.#work = { ...this.#work, sourceColumns: columns };
-    const different = await countLanded(this.#staging, signal);
-    const { rows } = different;
-    const result = { ...resultOf(totals), inserted: rows, ...columnNews(before?.sourceColumns ?? null, columns) };
-    const first = mode === 'sync' && !shared && Object.keys(live.sources).length === 0;
-    if (mode !== 'sync' || first) await buildNext(this.#staging, table, mode, this.#work, different, signal);
-    if (mode === 'replace' || first) return this.#exchange(live, result, rows, signal);
-    if (mode === 'append') {
-      await buildPartition(this.#staging, this.#work, rows, signal);
-      return this.#ready(result, signal);
+    const result = { ...resultOf(totals), ...columnNews(before?.sourceColumns ?? null, columns) };
+    const landed = countLanded(this.#staging, signal);
+    if (mode === 'sync' && (shared || Object.keys(live.sources).length > 0)) {
+      const comparable = before === null || before.layout === layoutOf(context.tables.columns);
+      const counts = await buildDelta(this.#staging, context.tables, this.#work, { landed, comparable }, signal);
+      return this.#ready({ ...result, ...counts }, signal);
     }
-    const comparable = before === null || before.layout === layoutOf(context.tables.columns);
-    const counts = await buildDelta(this.#staging, context.tables, this.#work, { ...different, comparable }, signal);
-    return this.#ready({ ...result, ...counts }, signal);
+    const all = await landed;
+    const { rows } = all;
+    const inserted = { ...result, inserted: rows };
+    await buildNext(this.#staging, table, mode, this.#work, all, signal);
+    if (mode !== 'append') return this.#exchange(live, inserted, rows, signal);
+    await buildPartition(this.#staging, this.#work, rows, signal);
+    return this.#ready(inserted, signal);
   }
 
   async #exchange(live: LiveState, result: LoadResult, rows: number, signal: AbortSignal): Promise<LoadResult> {

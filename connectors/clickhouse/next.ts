@@ -47,21 +47,14 @@ export async function buildNext(
 }
 
 /**
- * The rows to compare with those of the live table in mode `sync`: as they landed, or where a domain stands twice, in a
- * table that FINAL can read. Nothing of it stays, so its parts are not merged either.
+ * The rows to compare with those of the live table in mode `sync`, where a domain stands twice: in a table that FINAL can
+ * read. Nothing of it stays, so its parts are not merged either.
  * @returns its qualified name
  */
-export async function comparedRows(
-  staging: Staging,
-  live: string,
-  { unique }: Landed,
-  signal: AbortSignal,
-): Promise<string> {
-  const from = staging.table('rows');
-  if (unique) return from;
+export async function comparedRows(staging: Staging, live: string, signal: AbortSignal): Promise<string> {
   const settings = await landingSettings(staging.server, 'unmerged', signal);
   const definition = `AS ${live} ENGINE = ${tableEngine('sync')} ${tableKeys('sync')} SETTINGS ${settings}`;
-  return attached(staging, 'next', definition, { partition: 'tuple()', from }, signal);
+  return attached(staging, 'next', definition, { partition: 'tuple()', from: staging.table('rows') }, signal);
 }
 
 /** Makes a staging table that holds what another one does. @returns its qualified name */
