@@ -89,11 +89,13 @@ export class ClickHouseLoad implements Load {
     const before = live.sources[this.#work.source] ?? null;
     checkRejected(totals, context.maxRejected);
     if (!context.force) checkRows(totals, before?.run.result.rowsWritten ?? null, context.minRows);
+    // Counted while other things are looked at, which take less of the server. Who needs it hears when it fails.
+    const landed = countLanded(this.#staging, signal);
+    landed.catch(() => {});
     await verifyRows(this.#staging, signal);
     const columns = await sourceColumns(this.#staging, signal);
     this.#work = { ...this.#work, sourceColumns: columns };
     const result = { ...resultOf(totals), ...columnNews(before?.sourceColumns ?? null, columns) };
-    const landed = countLanded(this.#staging, signal);
     if (mode === 'sync' && (shared || Object.keys(live.sources).length > 0)) {
       const comparable = before === null || before.layout === layoutOf(context.tables.columns);
       const counts = await buildDelta(this.#staging, context.tables, this.#work, { landed, comparable }, signal);
