@@ -6,7 +6,9 @@ import { parseArgs } from 'node:util';
 import { printTable } from '../../src/output.ts';
 import { type Measured, snapshotFile, withBench } from './harness.ts';
 
-const { values } = parseArgs({ options: { rows: { type: 'string', default: '100000,300000,1000000,3000000,10000000' } } });
+const { values } = parseArgs({
+  options: { rows: { type: 'string', default: '100000,300000,1000000,3000000,10000000' } },
+});
 const sizes = values.rows.split(',').map(Number);
 const dataset = 'all-data';
 const MILLION = 1_000_000;
