@@ -76,8 +76,8 @@ class Chaos {
     }
     const downloaded = sandbox.bodyBytes('/api/download/') / this.#published;
     await this.#checkRuns();
-    const codes = await Promise.all(this.#workers.map((worker) => worker.end('SIGTERM')));
-    for (const { code } of codes) if (code !== 0) this.#faults.push(`a worker ended with ${code}`);
+    const ends = await Promise.all(this.#workers.map((worker) => worker.end('SIGTERM')));
+    for (const { code, signal } of ends) if (code !== 0) this.#faults.push(`a worker ended with ${code ?? signal}`);
     return { faults: this.#faults, done: this.#done, downloaded };
   }
 
@@ -122,7 +122,8 @@ class Chaos {
     this.#did('another configuration');
     await this.#configure();
     const n = Math.floor(this.#draw() * WORKERS);
-    this.#workers[n]?.child.kill('SIGHUP');
+    const worker = this.#workers[n];
+    if (worker !== undefined) await hangUp(worker);
     if (n !== 0) return;
     await this.#workers[n]?.end('SIGTERM');
     this.#workers[n] = this.#lab.start();
@@ -166,7 +167,7 @@ class Chaos {
     const connection = new Redis(this.#lab.redis.url, { maxRetriesPerRequest: null });
     const queue = new Queue('domainsync', { connection });
     // Workers with an older configuration lay it where Redis forgot, until one with the newer comes by.
-    for (const worker of this.#workers) worker.child.kill('SIGHUP');
+    for (const worker of this.#workers) await hangUp(worker);
     await until(async () => {
       const laid = await queue.getJobSchedulers(0, -1, true);
       const patterns = Object.fromEntries(laid.map(({ key, pattern }) => [key, pattern]));
@@ -191,4 +192,10 @@ class Chaos {
   #did(what: string): void {
     this.#done.push(what);
   }
+}
+
+/** Has a worker read its configuration again, once it has begun to listen: the signal ends a process that has not. */
+async function hangUp(worker: TestWorker): Promise<void> {
+  await worker.url();
+  worker.child.kill('SIGHUP');
 }
