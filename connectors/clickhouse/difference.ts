@@ -9,23 +9,25 @@ import { columnType, hashOf, OWN_COLUMNS } from './schema.ts';
 /** Kinds of difference, as `diff` has them. `touched`: only `*_checked_at` differs, which is stored but is no change. */
 export const DIFFERENCE = { insert: 1, update: 2, touched: 3, delete: 4 } as const;
 
+/** Small blocks, and a sort that spills. */
+const BOUNDED = 'max_block_size = 8192, max_bytes_before_external_sort = 500000000';
+const MERGE_JOIN = "join_algorithm = 'full_sorting_merge', join_use_nulls = 0";
+
 /**
  * For reading in order of the key: every part gives a small block at a time, so that memory grows neither with the rows
  * nor, beyond what is kept of a part in any case, with the parts. Limits for the case that a sort is needed after all:
  * then it spills.
  */
-export const IN_ORDER_SETTINGS =
-  'SETTINGS optimize_read_in_order = 1, read_in_order_use_buffering = 0, max_block_size = 8192, max_bytes_before_external_sort = 500000000';
+export const IN_ORDER_SETTINGS = `SETTINGS optimize_read_in_order = 1, read_in_order_use_buffering = 0, ${BOUNDED}`;
 
 /**
  * Both sides come sorted by the key, so the merge join needs neither a sort nor a hash table. More threads for FINAL would
  * cut the key into ranges, whose rows are read twice at the seams and come in no order.
  */
-export const DIFFERENCE_SETTINGS = `${IN_ORDER_SETTINGS}, join_algorithm = 'full_sorting_merge', join_use_nulls = 0, max_final_threads = 1`;
+export const DIFFERENCE_SETTINGS = `${IN_ORDER_SETTINGS}, ${MERGE_JOIN}, max_final_threads = 1`;
 
 /** Few rows of both sides are left to sort; the others are read by all threads, in two thirds of the time [measured]. */
-const CHANGES_SETTINGS =
-  "SETTINGS optimize_read_in_order = 0, max_block_size = 8192, max_bytes_before_external_sort = 500000000, join_algorithm = 'full_sorting_merge', join_use_nulls = 0, max_insert_threads = 1";
+const CHANGES_SETTINGS = `SETTINGS optimize_read_in_order = 0, ${BOUNDED}, ${MERGE_JOIN}, max_insert_threads = 1`;
 
 export interface DifferenceTables {
   readonly live: string;
@@ -85,7 +87,7 @@ function ofSource({ deletes, source }: DifferenceContext): string {
 /**
  * Rows of whole width are read by the keys that differ, in ranges of so many of them: a range's keys make a set in
  * memory, and the primary key keeps each range's reading to its own part of the table. A range's rows are one part of the
- * delta, put together in memory: 430 MiB for this many rows of all columns [measured]. Parts that do not overlap merge in
+ * delta, put together in memory: 430 MiB for 250,000 rows of all columns [measured]. Parts that do not overlap merge in
  * a third of the time of others.
  */
 const KEYS_PER_RANGE = 350_000;
