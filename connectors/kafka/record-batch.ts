@@ -121,6 +121,8 @@ export class RecordBatches {
   /** All messages since the last call, in a buffer of their own, which may be larger. */
   take(): Uint8Array<ArrayBuffer> {
     for (const partition of this.#open.keys()) this.#close(partition);
+    // Asked before each block too, to be empty then: the room that is ready stays.
+    if (this.#payloadBytes === 0) return new Uint8Array();
     const payload = this.#payload.subarray(0, this.#payloadBytes);
     // Blocks are about alike; memory that is never written is none.
     this.#payload = Buffer.allocUnsafeSlow(this.#payload.length);
