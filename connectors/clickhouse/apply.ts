@@ -71,7 +71,7 @@ export async function buildDelta(
   const ranges = keyRanges(starts.map((row) => row.domain));
   for (const range of ranges) await statement(staging, insertDelta(names, context, range), signal);
   // The feed takes most of what it needs from the live table, and does not care how many parts the delta has.
-  await all(
+  await both(
     mergeToOnePart(staging, 'delta', signal),
     // A first load of a source records no changes (contract 4).
     tables.changes === null || work.previousDate === null
@@ -108,16 +108,15 @@ async function compare(
     return { names, context };
   };
   // In nearly every file each domain stands once: they are compared as if, while that is counted.
-  const asIf = compared(staging.table('rows'), true);
-  await Promise.allSettled([landed, asIf]);
-  if ((await landed).unique) return asIf;
+  const [{ unique }, asIf] = await both(landed, compared(staging.table('rows'), true));
+  if (unique) return asIf;
   return compared(await comparedRows(staging, tables.live, signal), false);
 }
 
-/** Waits until all have ended, also when one fails: nothing goes on beside what follows. @throws what the first of them threw */
-async function all(...work: readonly Promise<void>[]): Promise<void> {
-  await Promise.allSettled(work);
-  await Promise.all(work);
+/** Waits until both have ended, also when one fails: nothing goes on beside what follows. @throws what the first of them threw */
+async function both<A, B>(a: Promise<A>, b: Promise<B>): Promise<[A, B]> {
+  await Promise.allSettled([a, b]);
+  return Promise.all([a, b]);
 }
 
 async function buildChanges(
