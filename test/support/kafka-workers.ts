@@ -5,9 +5,7 @@ import type { TestBroker } from './kafka.ts';
 import type { KafkaFile } from './kafka-files.ts';
 import { messagesOf } from './kafka-reader.ts';
 import type { TestRedis } from './redis.ts';
-import type { WorkerLab } from './workers.ts';
-
-const EVERY_SECOND = "schedule: '* * * * * *'";
+import { EVERY_SECOND, type WorkerLab } from './workers.ts';
 
 export interface KafkaPipeline {
   readonly topic: string;

@@ -13,6 +13,9 @@ import { until } from './until.ts';
 
 const CHILD = fileURLToPath(new URL('worker-child.ts', import.meta.url));
 
+/** Of a pipeline that is looked at all the time. */
+export const EVERY_SECOND = "schedule: '* * * * * *'";
+
 /** Short, so that tests are: a killed worker is replaced within two seconds. */
 export const SHORT: Partial<Times> = {
   lock: 2_000,

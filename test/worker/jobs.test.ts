@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/service.ts';
 import { type Lab, openLab } from '../support/lab.ts';
 import { until } from '../support/until.ts';
-import { untilHolds, type WorkerLab, withWorkers as withWorkersOf } from '../support/workers.ts';
+import { EVERY_SECOND, untilHolds, type WorkerLab, withWorkers as withWorkersOf } from '../support/workers.ts';
 
 let lab: Lab;
 
@@ -19,7 +19,6 @@ function withWorkers(options: SandboxOptions, body: (workers: WorkerLab) => Prom
   return withWorkersOf({ ...options, clickhouse: lab.clickhouse }, body);
 }
 
-const EVERY_SECOND = "schedule: '* * * * * *'";
 const DNS = `  dns: { dataset: dns, ${EVERY_SECOND}, to: { clickhouse: { table: dns } } }`;
 const NEVER_DUE = `  dns: { dataset: dns, schedule: '0 0 1 1 *', to: { clickhouse: { table: dns } } }`;
 

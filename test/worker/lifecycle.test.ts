@@ -5,7 +5,7 @@ import type { SandboxOptions } from '../../src/sandbox/service.ts';
 import { type Lab, openLab } from '../support/lab.ts';
 import { type Proxy as RedisProxy, startProxy } from '../support/proxy.ts';
 import { until } from '../support/until.ts';
-import { untilHolds, type WorkerLab, withWorkers as withWorkersOf } from '../support/workers.ts';
+import { EVERY_SECOND, untilHolds, type WorkerLab, withWorkers as withWorkersOf } from '../support/workers.ts';
 import { random } from '../support/zst.ts';
 
 let lab: Lab;
@@ -20,7 +20,6 @@ function withWorkers(options: SandboxOptions, body: (workers: WorkerLab) => Prom
   return withWorkersOf({ ...options, clickhouse: lab.clickhouse }, body);
 }
 
-const EVERY_SECOND = "schedule: '* * * * * *'";
 const DNS = `  dns: { dataset: dns, ${EVERY_SECOND}, to: { clickhouse: { table: dns } } }`;
 const NEVER_DUE = `  dns: { dataset: dns, schedule: '0 0 1 1 *', to: { clickhouse: { table: dns } } }`;
 
