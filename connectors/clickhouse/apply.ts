@@ -5,10 +5,12 @@
  */
 import type { Column, LoadResult } from '../../src/types.ts';
 import {
+  createBeforeTable,
   createDiffTable,
   DIFFERENCE,
   type DifferenceContext,
   type DifferenceTables,
+  insertBefore,
   insertChanges,
   insertDelta,
   insertDiff,
@@ -46,6 +48,10 @@ interface Comparison {
   readonly context: DifferenceContext;
 }
 
+interface RangedComparison extends Comparison {
+  readonly ranges: readonly KeyRange[];
+}
+
 type Counts = Pick<LoadResult, 'inserted' | 'updated' | 'deleted' | 'unchanged'>;
 
 /** What is known of the rows to apply. */
@@ -67,17 +73,17 @@ export async function buildDelta(
   const { names, context } = await compare(staging, tables, work, applied, signal);
   const { server } = staging;
   const starts = await staging.owned(() => server.query<{ domain: string }>(selectRangeStarts(names), signal), signal);
-  await remade(staging, 'delta', `AS ${tables.live} COMMENT ''`, signal);
-  const ranges = keyRanges(starts.map((row) => row.domain));
-  for (const range of ranges) await statement(staging, insertDelta(names, context, range), signal);
-  // The feed takes most of what it needs from the live table, and does not care how many parts the delta has.
-  await both(
-    mergeToOnePart(staging, 'delta', signal),
-    // A first load of a source records no changes (contract 4).
-    tables.changes === null || work.previousDate === null
-      ? Promise.resolve()
-      : buildChanges(staging, tables.changes, { names, context, ranges }, signal),
-  );
+  const what = { names, context, ranges: keyRanges(starts.map((row) => row.domain)) };
+  const delta = fillDelta(staging, tables.live, what, signal);
+  // A first load of a source records no changes (contract 4).
+  if (tables.changes === null || work.previousDate === null) {
+    await delta;
+    await mergeToOnePart(staging, 'delta', signal);
+  } else {
+    // The feed takes most of what it needs from the live table, and does not care how many parts the delta has.
+    await both(delta, fillBefore(staging, what, signal));
+    await both(mergeToOnePart(staging, 'delta', signal), buildChanges(staging, tables.changes, what, signal));
+  }
   return countDifferences(staging, (await applied.landed).rows, signal);
 }
 
@@ -91,7 +97,14 @@ async function compare(
 ): Promise<Comparison> {
   const compared = async (next: string, unique: boolean): Promise<Comparison> => {
     const diff = await remade(staging, 'diff', null, signal);
-    const names = { live: tables.live, next, diff, delta: staging.table('delta'), changes: staging.table('changes') };
+    const names = {
+      live: tables.live,
+      next,
+      diff,
+      delta: staging.table('delta'),
+      before: staging.table('before'),
+      changes: staging.table('changes'),
+    };
     const context = {
       columns: tables.columns,
       deletes: tables.deletes,
@@ -119,10 +132,30 @@ async function both<A, B>(a: Promise<A>, b: Promise<B>): Promise<[A, B]> {
   return Promise.all([a, b]);
 }
 
+async function fillDelta(
+  staging: Staging,
+  live: string,
+  { names, context, ranges }: RangedComparison,
+  signal: AbortSignal,
+): Promise<void> {
+  await remade(staging, 'delta', `AS ${live} COMMENT ''`, signal);
+  for (const range of ranges) await statement(staging, insertDelta(names, context, range), signal);
+}
+
+async function fillBefore(
+  staging: Staging,
+  { names, context, ranges }: RangedComparison,
+  signal: AbortSignal,
+): Promise<void> {
+  await remade(staging, 'before', null, signal);
+  await statement(staging, createBeforeTable(names.before), signal);
+  for (const range of ranges) await statement(staging, insertBefore(names, context, range), signal);
+}
+
 async function buildChanges(
   staging: Staging,
   feed: string,
-  { names, context, ranges }: Comparison & { readonly ranges: readonly KeyRange[] },
+  { names, context, ranges }: RangedComparison,
   signal: AbortSignal,
 ): Promise<void> {
   await remade(staging, 'changes', `AS ${feed} COMMENT ''`, signal);

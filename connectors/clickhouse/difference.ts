@@ -35,6 +35,7 @@ export interface DifferenceTables {
   readonly next: string;
   readonly diff: string;
   readonly delta: string;
+  readonly before: string;
   readonly changes: string;
 }
 
@@ -147,26 +148,45 @@ function typeOf(columns: readonly Column[], name: string): string {
   return column === undefined ? 'UInt64' : columnType(column);
 }
 
+export function createBeforeTable(table: string): string {
+  return `CREATE TABLE ${table} (domain String, hashes Array(UInt64)) ENGINE = MergeTree ORDER BY domain`;
+}
+
 /**
- * The change feed's rows of this file. Which columns of an update differ needs the rows of both sides, new ones from the
- * delta. The live row of a domain is the one of the highest version: FINAL, which merges rows of whole width, costs more
- * time and memory. In one statement, so that a small feed is one part from the start.
+ * Rows that change, as they were: it takes from the live table what the change feed needs of it, and does not wait for the delta.
+ * The live row of a domain is the one of the highest version: FINAL, which merges rows of whole width, costs more time and memory.
+ */
+export function insertBefore(tables: DifferenceTables, context: DifferenceContext, range: KeyRange): string {
+  const rows = `SELECT domain, _version, ${columnHashes(context)} FROM ${differing(tables.live, tables, range, UPDATED)}`;
+  return `INSERT INTO ${tables.before} ${CHANGES_SETTINGS}
+SELECT domain, hashes FROM (${rows}) ORDER BY domain, _version DESC LIMIT 1 BY domain`;
+}
+
+/**
+ * The change feed's rows of this file. Which columns of an update differ is told by hashes of both sides, of new rows from the
+ * delta. In one statement, so that a small feed is one part from the start.
  */
 export function insertChanges(tables: DifferenceTables, context: DifferenceContext, range: KeyRange): string {
-  const columns = context.columns.filter((column) => column.kind !== 'domain').map((column) => column.name);
-  // One hash per column: null and maps compare like everything else.
-  const hashes = `[${columns.map((name) => hashOf([name])).join(', ')}] AS hashes`;
-  const updated = `op = ${DIFFERENCE.update}`;
+  const names = comparedColumns(context).map(literal);
   return `INSERT INTO ${tables.changes} ${CHANGES_SETTINGS}
 SELECT domain, if(op = ${DIFFERENCE.insert}, 'insert', 'delete'), [], ${constants(context)}
 FROM ${tables.diff} WHERE ${range} AND op IN (${DIFFERENCE.insert}, ${DIFFERENCE.delete})
 UNION ALL
-SELECT n.domain, 'update', arrayFilter((name, a, b) -> a != b, [${columns.map(literal).join(', ')}], n.hashes, l.hashes), ${constants(context)}
-FROM (SELECT domain, ${hashes} FROM ${differing(tables.delta, tables, range, updated)}) AS n
-INNER JOIN (
-  SELECT domain, hashes FROM (SELECT domain, _version, ${hashes} FROM ${differing(tables.live, tables, range, updated)})
-  ORDER BY domain, _version DESC LIMIT 1 BY domain
-) AS l ON n.domain = l.domain`;
+SELECT n.domain, 'update', arrayFilter((name, a, b) -> a != b, [${names.join(', ')}], n.hashes, l.hashes), ${constants(context)}
+FROM (SELECT domain, ${columnHashes(context)} FROM ${differing(tables.delta, tables, range, UPDATED)}) AS n
+INNER JOIN (SELECT domain, hashes FROM ${tables.before} WHERE ${range}) AS l ON n.domain = l.domain`;
+}
+
+const UPDATED = `op = ${DIFFERENCE.update}`;
+
+function comparedColumns({ columns }: DifferenceContext): string[] {
+  return columns.filter((column) => column.kind !== 'domain').map((column) => column.name);
+}
+
+/** One hash per column: null and maps compare like everything else. */
+function columnHashes(context: DifferenceContext): string {
+  const hashes = comparedColumns(context).map((name) => hashOf([name]));
+  return `[${hashes.join(', ')}] AS hashes`;
 }
 
 /** What all change feed rows of one file share. */

@@ -155,7 +155,7 @@ export async function recordRejects(staging: Staging, work: WorkState, signal: A
       server.command(
         `INSERT INTO ${rejects} (pipeline, file, file_date, line, reason, detail, raw, _file_key, _recorded_at)
 SELECT ${literal(staging.pipeline)}, ${literal(work.file.name)}, ${literal(work.file.date)},
-  reject.line, reject.reason, reject.detail, reject.raw, ${literal(fileKey(work.file))}, now64(3)
+  reject.line, reject.reason, reject.detail, base64Decode(reject.raw_base64), ${literal(fileKey(work.file))}, now64(3)
 FROM (SELECT block, rejects FROM ${staging.table('blocks')} LIMIT 1 BY block) ARRAY JOIN rejects AS reject
 WHERE reject.line NOT IN (SELECT line FROM ${rejects} WHERE ${same})`,
         signal,

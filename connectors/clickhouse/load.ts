@@ -4,7 +4,7 @@ import { asDomainsyncError, DomainsyncError } from '../../src/errors.ts';
 import type { BlockCounts, EncodedBlock, Encoding, Load, LoadResult } from '../../src/types.ts';
 import { buildPartition, replacePartition } from './append.ts';
 import { attachDelta, buildDelta, type LiveTables } from './apply.ts';
-import { blockRecord, INSERT_BLOCK } from './block-record.ts';
+import { blockRecord } from './block-record.ts';
 import { exchangeNext, keepPrevious } from './exchange.ts';
 import { saveHeld } from './held.ts';
 import { recordEnded, recordLoaded, recordRejects } from './history.ts';
@@ -70,7 +70,7 @@ export class ClickHouseLoad implements Load {
       }
       // After the rows: a kill in between sends the block again, and the token makes that do nothing.
       await server.insertBlock(
-        `INSERT INTO ${this.#staging.table('blocks')} ${INSERT_BLOCK}`,
+        `INSERT INTO ${this.#staging.table('blocks')} FORMAT JSONEachRow`,
         Buffer.from(JSON.stringify(blockRecord(block))),
         `block/${block.number}`,
         signal,

@@ -23,9 +23,10 @@ export const HELD_TABLE = 'domainsync_held';
  * - next     the rows as a table like the live one
  * - diff     domain and kind of difference between live and next
  * - delta    rows and delete marks to attach to the live table
+ * - before   of rows that change, a hash of each column as it was
  * - changes  rows to put into the change feed
  */
-export type StagingPart = 'rows' | 'blocks' | 'lease' | 'merged' | 'next' | 'diff' | 'delta' | 'changes';
+export type StagingPart = 'rows' | 'blocks' | 'lease' | 'merged' | 'next' | 'diff' | 'delta' | 'before' | 'changes';
 
 export const STAGING_PARTS: readonly StagingPart[] = [
   'rows',
@@ -35,6 +36,7 @@ export const STAGING_PARTS: readonly StagingPart[] = [
   'next',
   'diff',
   'delta',
+  'before',
   'changes',
 ];
 

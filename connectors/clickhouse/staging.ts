@@ -9,6 +9,7 @@
 import { randomUUID } from 'node:crypto';
 import { DomainsyncError } from '../../src/errors.ts';
 import { isAlive, type ProcessIdentity, processIdentity } from '../../src/process-identity.ts';
+import { BLOCK_COLUMNS } from './block-record.ts';
 import type { Server } from './client.ts';
 import { SERVER_CODES, serverCode } from './errors.ts';
 import { DEDUPLICATION, landedParts, landingSettings } from './landing.ts';
@@ -175,9 +176,7 @@ export async function createStaging(
 async function createBlocksTable(staging: Staging, signal: AbortSignal): Promise<void> {
   await staging.server.repeatable(
     `CREATE TABLE IF NOT EXISTS ${staging.table('blocks')} (
-  block UInt32, first_line UInt64, lines UInt64, blank UInt64, rejected UInt64, filtered UInt64, rows UInt64,
-  line_offset_sum UInt64, source_columns Array(String),
-  rejects Array(Tuple(line UInt64, reason String, detail String, raw String))
+  ${BLOCK_COLUMNS}
 ) ENGINE = MergeTree ORDER BY block SETTINGS ${DEDUPLICATION}`,
     signal,
   );

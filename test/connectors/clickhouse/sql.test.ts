@@ -2,8 +2,10 @@
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import {
+  createBeforeTable,
   createDiffTable,
   type DifferenceContext,
+  insertBefore,
   insertChanges,
   insertDelta,
   insertDiff,
@@ -48,7 +50,14 @@ const CONTEXT: DifferenceContext = {
   deleteVersion: 42n,
 };
 
-const TABLES = { live: 'db.live', next: 'db.next', diff: 'db.diff', delta: 'db.delta', changes: 'db.changes' };
+const TABLES = {
+  live: 'db.live',
+  next: 'db.next',
+  diff: 'db.diff',
+  delta: 'db.delta',
+  before: 'db.before',
+  changes: 'db.changes',
+};
 
 test('tables and views', async () => {
   const state = JSON.stringify({ ...emptyLiveState('sync', COLUMNS), id: 'an id' });
@@ -79,6 +88,8 @@ test('the difference of two files', async () => {
     'insert-delta': insertDelta(TABLES, CONTEXT, first),
     'insert-delta-twice': insertDelta(TABLES, { ...CONTEXT, unique: false, deletes: false }, first),
     'insert-diff-twice': insertDiff(TABLES, { ...CONTEXT, unique: false, deletes: false, comparable: false }),
+    'create-before': createBeforeTable(TABLES.before),
+    'insert-before': insertBefore(TABLES, CONTEXT, second),
     'insert-changes': insertChanges(TABLES, CONTEXT, second),
   };
   for (const [name, sql] of Object.entries(statements)) await expect(sql).toMatchFileSnapshot(golden(name));

@@ -1,0 +1,1 @@
+CREATE TABLE db.before (domain String, hashes Array(UInt64)) ENGINE = MergeTree ORDER BY domain
