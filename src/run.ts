@@ -6,6 +6,7 @@ import { type TransferSettings, transfer, transferAgain } from './transfer.ts';
 import {
   type Destination,
   type Held,
+  type Load,
   type LoadResult,
   type RemoteFile,
   type SecondPass,
@@ -89,21 +90,28 @@ async function runFile(job: RunJob, file: RemoteFile, signal: AbortSignal): Prom
 async function load(job: RunJob, spool: SpooledFile, signal: AbortSignal): Promise<LoadResult> {
   const { pipeline, target, force, destination, settings, progress } = job;
   const request = { pipeline, target, file: spool.file, force, blockBytes: settings.blockBytes };
-  const load = await destination.open(request, signal);
+  const opening = destination.open(request, signal);
   const shown = progress.start(pipeline, spool.file.name, spool.file.size);
   try {
-    const blocks = await transfer({ spool, settings, shown, signal }, load);
+    const blocks = await transfer({ spool, settings, shown, signal }, opening, destination.writerModule);
+    const load = await opening;
     await spool.complete;
     shown.stop();
     return await load.finish(blocks, signal, (pass) => readAgain(job, spool, pass, signal));
   } catch (thrown) {
     const error = asDomainsyncError(thrown);
     // What ended the run is what is told, also when the destination cannot even record it.
-    await load.abandon(error, !USELESS_AFTER.has(error.code)).catch(() => {});
+    await abandon(opening, error).catch(() => {});
     throw error;
   } finally {
     shown.stop();
   }
+}
+
+/** Ends a load that may just be being opened; one that could not be opened needs no end. */
+async function abandon(opening: Promise<Load>, error: DomainsyncError): Promise<void> {
+  const load = await opening;
+  await load.abandon(error, !USELESS_AFTER.has(error.code));
 }
 
 async function readAgain(job: RunJob, spool: SpooledFile, pass: SecondPass, signal: AbortSignal): Promise<void> {

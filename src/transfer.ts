@@ -39,27 +39,39 @@ interface Means {
   readonly landed: (counts: Counts) => void;
 }
 
-/** Feeds every block that has not landed yet to the destination. @returns how many blocks the file has */
-export async function transfer(of: Transfer, load: Load): Promise<number> {
+/**
+ * Feeds every block that has not landed yet to the destination.
+ * @param opening the load, which may take its time: meanwhile the threads start and the first block is read
+ * @param writerModule of the load's encoding
+ * @returns how many blocks the file has
+ * @throws also what `opening` does
+ */
+export async function transfer(of: Transfer, opening: Promise<Load>, writerModule: string): Promise<number> {
+  const encoding = opening.then((load) => load.encoding);
   // Each thread has a block, another waits for it or is being written: memory is bounded by these.
-  const options = { encoding: load.encoding, inPlace: true, lanes: of.settings.threads + 1 };
-  return eachBlock(of, options, ({ encode, memory, signal, landed }) => (block) => {
-    const before = load.landed(block.number);
-    if (before !== undefined) {
-      landed(before);
-      memory.give(block.bytes.buffer);
-      return undefined;
-    }
-    return async () => {
-      const encoded = await encode(block);
-      await load.write(encoded, signal);
-      const { buffer } = encoded.payload;
-      if (buffer instanceof SharedArrayBuffer) memory.give(buffer);
-      // Left to the collector, written payloads would pile up to hundreds of MB [measured].
-      else buffer.transfer(0);
-      return encoded.counts;
-    };
+  const options = { writerModule, encoding, inPlace: true, lanes: of.settings.threads + 1 };
+  return eachBlock(of, options, async (means) => {
+    const load = await opening;
+    return (block) => landBlock(load, block, means);
   });
+}
+
+function landBlock(load: Load, block: SharedBlock, { encode, memory, signal, landed }: Means): ReturnType<Task> {
+  const before = load.landed(block.number);
+  if (before !== undefined) {
+    landed(before);
+    memory.give(block.bytes.buffer);
+    return undefined;
+  }
+  return async () => {
+    const encoded = await encode(block);
+    await load.write(encoded, signal);
+    const { buffer } = encoded.payload;
+    if (buffer instanceof SharedArrayBuffer) memory.give(buffer);
+    // Left to the collector, written payloads would pile up to hundreds of MB [measured].
+    else buffer.transfer(0);
+    return encoded.counts;
+  };
 }
 
 /** Reads the file once more; blocks are written one after the other, while threads encode the next ones. */
@@ -67,8 +79,10 @@ export async function transferAgain(of: Transfer, pass: SecondPass): Promise<voi
   let before: Promise<void> = Promise.resolve();
   // The taker keeps a payload for as long as it likes, so it is none of the buffers that go round.
   // Nor does one have to be written before a thread goes on: a lane for each thread is enough, and a block less in memory.
-  const options = { encoding: pass.encoding, inPlace: false, lanes: of.settings.threads };
-  await eachBlock(of, options, (means) => (block) => async () => {
+  const { writerModule } = pass.encoding;
+  const encoding = Promise.resolve(pass.encoding);
+  const options = { writerModule, encoding, inPlace: false, lanes: of.settings.threads };
+  await eachBlock(of, options, async (means) => (block) => async () => {
     const { promise: written, resolve, reject } = Promise.withResolvers<void>();
     const turn = before;
     before = written;
@@ -103,11 +117,13 @@ async function passBlock(
   return encoded.counts;
 }
 
+type EncodeOptions = Pick<EncodePoolOptions, 'writerModule' | 'encoding' | 'inPlace'>;
+
 /** @param taskOf gives the task for each block, run as soon as a lane is free */
 async function eachBlock(
   { spool, settings: { maxWindowLog, blockBytes, threads }, shown, signal }: Transfer,
-  { lanes: most, ...encode }: Pick<EncodePoolOptions, 'encoding' | 'inPlace'> & { readonly lanes: number },
-  taskOf: (means: Means) => Task,
+  { lanes: most, ...encode }: EncodeOptions & { readonly lanes: number },
+  taskOf: (means: Means) => Promise<Task>,
 ): Promise<number> {
   const lanes = new Lanes(most, signal);
   // One in each lane, and one that is being filled.
@@ -122,13 +138,15 @@ async function eachBlock(
     shown.update({ rows, rejected });
   };
   const task = taskOf({ encode: (block) => pool.encode(block, lanes.signal), memory, signal: lanes.signal, landed });
+  // Without a task nothing more needs to be read.
+  task.catch((error: unknown) => lanes.fail(error));
   try {
     const bytes = observed(spool, shown, lanes.signal);
     const options = { compression: spool.compression, maxWindowLog, signal: lanes.signal };
     const limits = { blockBytes, memory, signal: lanes.signal };
     for await (const block of splitBlocks(releasing(decompress(bytes, options)), limits)) {
       blocks += 1;
-      const work = task(block);
+      const work = (await task)(block);
       if (work !== undefined) await lanes.start(async () => landed(await work()));
     }
   } catch (error) {

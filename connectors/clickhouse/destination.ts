@@ -59,6 +59,7 @@ export interface ClickHouseDestinationOptions {
 
 export class ClickHouseDestination implements Destination {
   readonly name = 'clickhouse';
+  readonly writerModule: string;
   readonly #server: Server;
   readonly #options: ClickHouseDestinationOptions;
   readonly #part: TablePart;
@@ -67,6 +68,7 @@ export class ClickHouseDestination implements Destination {
   constructor(server: Server, options: ClickHouseDestinationOptions) {
     this.#server = server;
     this.#options = options;
+    this.writerModule = options.writerModule;
     this.#part = { table: options.table, mode: options.mode, source: sourceKey(options.target) };
     this.#tables = {
       mode: options.mode,
@@ -268,13 +270,13 @@ export class ClickHouseDestination implements Destination {
   }
 
   #context(force: boolean, work: Pick<WorkState, 'file' | 'revision'>): LoadContext {
-    const { mode, columns, where, writerModule, maxRejected, minRows } = this.#options;
+    const { mode, columns, where, maxRejected, minRows } = this.#options;
     const writerOptions: NativeOptions = {
       fileDate: work.file.date,
       revision: work.revision,
       source: this.#part.source,
     };
-    const encoding: Encoding = { writerModule, writerOptions, columns, where };
+    const encoding: Encoding = { writerModule: this.writerModule, writerOptions, columns, where };
     return {
       name: `${this.#server.database}.${this.#options.table}`,
       tables: this.#tables,

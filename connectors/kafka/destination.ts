@@ -59,12 +59,14 @@ const LET_GO_TIMEOUT_MS = 20_000;
 
 export class KafkaDestination implements Destination {
   readonly name = 'kafka';
+  readonly writerModule: string;
   readonly #connection: Connection;
   readonly #options: KafkaDestinationOptions;
 
   constructor(connection: Connection, options: KafkaDestinationOptions) {
     this.#connection = connection;
     this.#options = options;
+    this.writerModule = options.keyWriterModule;
   }
 
   async held(signal: AbortSignal): Promise<Held | null> {

@@ -5,7 +5,7 @@ import type { BlockMemory } from '../block-memory.ts';
 import type { SharedBlock } from '../blocks.ts';
 import { asDomainsyncError, DomainsyncError, interrupted } from '../errors.ts';
 import type { EncodedBlock, Encoding } from '../types.ts';
-import { type Answer, fromFailure, type Job } from './protocol.ts';
+import { type Answer, type Beginning, fromFailure, type Job, type ThreadStart } from './protocol.ts';
 
 /** The thread's entry as it lies beside this module: TypeScript in a checkout, JavaScript in a built package. */
 const ENTRY = new URL(`./worker${extname(new URL(import.meta.url).pathname)}`, import.meta.url);
@@ -32,7 +32,10 @@ export interface EncodePool {
 
 export interface EncodePoolOptions {
   readonly threads: number;
-  readonly encoding: Encoding;
+  /** Of the encoding, which may not be known yet: the threads start with it. */
+  readonly writerModule: string;
+  /** Blocks wait for it. Whoever fails to bring it gives the blocks up, by closing the pool or by a signal. */
+  readonly encoding: Promise<Encoding>;
   /** Takes the memory of blocks that are encoded. */
   readonly memory: BlockMemory;
   /** Whether payloads lie where their blocks were, if they fit: who has written one gives it back to the memory. */
@@ -62,17 +65,23 @@ interface Thread {
 class ThreadPool implements EncodePool {
   readonly #threads: readonly Thread[];
   readonly #queue: Task[] = [];
+  /** The threads have been told the encoding. */
+  #begun = false;
   readonly #memory: BlockMemory;
   readonly #inPlace: boolean;
   readonly #signal: AbortSignal | undefined;
   /** Why nothing is encoded any more: a thread died, or the pool was closed. */
   #ended: DomainsyncError | undefined;
 
-  constructor({ threads, encoding, memory, inPlace, signal }: EncodePoolOptions) {
+  constructor({ threads, writerModule, encoding, memory, inPlace, signal }: EncodePoolOptions) {
     this.#memory = memory;
     this.#inPlace = inPlace;
     this.#signal = signal;
-    this.#threads = Array.from({ length: threads }, () => this.#start(encoding));
+    this.#threads = Array.from({ length: threads }, () => this.#start({ writerModule }));
+    encoding.then(
+      (known) => this.#begin({ encoding: known }),
+      () => {},
+    );
   }
 
   encode(block: SharedBlock, signal: AbortSignal): Promise<EncodedBlock> {
@@ -107,8 +116,8 @@ class ThreadPool implements EncodePool {
     await Promise.all(this.#threads.map(({ worker }) => worker.terminate()));
   }
 
-  #start(encoding: Encoding): Thread {
-    const worker = new Worker(ENTRY, { workerData: encoding, name: 'encode', resourceLimits: LIMITS });
+  #start(start: ThreadStart): Thread {
+    const worker = new Worker(ENTRY, { workerData: start, name: 'encode', resourceLimits: LIMITS });
     const thread: Thread = { worker, task: undefined };
     worker.on('message', (answer: Answer) => {
       const { task } = thread;
@@ -123,7 +132,14 @@ class ThreadPool implements EncodePool {
     return thread;
   }
 
+  #begin(beginning: Beginning): void {
+    for (const { worker } of this.#threads) worker.postMessage(beginning);
+    this.#begun = true;
+    this.#handOut();
+  }
+
   #handOut(): void {
+    if (!this.#begun) return;
     for (const thread of this.#threads) {
       if (thread.task !== undefined) continue;
       const task = this.#queue.shift();

@@ -1,6 +1,16 @@
 /** What the pool and its threads say to each other. Plain data; blocks lie in shared memory. */
 import { asDomainsyncError, DomainsyncError, type ErrorCode } from '../errors.ts';
-import type { Block, EncodedBlock } from '../types.ts';
+import type { Block, EncodedBlock, Encoding } from '../types.ts';
+
+/** What a thread is started with: it imports the writer's module while it is not known yet what is to be written with it. */
+export interface ThreadStart {
+  readonly writerModule: string;
+}
+
+/** To a thread, first of all: no answer. */
+export interface Beginning {
+  readonly encoding: Encoding;
+}
 
 /** To a thread: one block at a time, so that an answer needs no number. */
 export interface Job {

@@ -1,27 +1,52 @@
 /** The entry of an encoding thread: one block in, one encoded block out. */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Encoding, RowWriterFactory } from '../types.ts';
+import type { Encoding, RowWriter, RowWriterFactory } from '../types.ts';
 import { encodeBlock } from './encode-block.ts';
-import { type Answer, type Job, toFailure } from './protocol.ts';
+import { type Answer, type Beginning, type Job, type ThreadStart, toFailure } from './protocol.ts';
 
 const port = parentPort;
 if (port === null) throw new Error('this module is the entry of a worker thread');
 
-const encoding = workerData as Encoding;
-const { createRowWriter } = (await import(encoding.writerModule)) as { readonly createRowWriter: RowWriterFactory };
-const newWriter = () => createRowWriter(encoding.columns, encoding.writerOptions, encoding.where);
+const { writerModule } = workerData as ThreadStart;
+const { createRowWriter } = (await import(writerModule)) as { readonly createRowWriter: RowWriterFactory };
 
-let writer = newWriter();
+/** What blocks are encoded into, and the writer that does it. */
+interface Work {
+  readonly encoding: Encoding;
+  writer: RowWriter;
+}
 
-port.on('message', ({ block, inPlace }: Job) => {
+let work: Work | undefined;
+
+function newWriter({ columns, writerOptions, where }: Encoding): RowWriter {
+  return createRowWriter(columns, writerOptions, where);
+}
+
+function answerTo({ block, inPlace }: Job): EncodedAnswer {
+  if (work === undefined) throw new Error('a block came before the encoding');
+  const { encoding, writer } = work;
   try {
     const { buffer } = block.bytes;
     const encoded = encodeBlock(block, encoding, writer, inPlace ? buffer : undefined);
     const moved = [encoded.payload.buffer, encoded.rejects[0]?.raw.buffer].filter((one) => one instanceof ArrayBuffer);
-    port.postMessage({ encoded } satisfies Answer, moved);
+    return { answer: { encoded }, moved };
   } catch (error) {
     // Whatever state the writer was left in must not reach the next block.
-    writer = newWriter();
-    port.postMessage({ failed: toFailure(error) } satisfies Answer);
+    work.writer = newWriter(encoding);
+    return { answer: { failed: toFailure(error) }, moved: [] };
   }
+}
+
+interface EncodedAnswer {
+  readonly answer: Answer;
+  readonly moved: readonly ArrayBuffer[];
+}
+
+port.on('message', (message: Beginning | Job) => {
+  if ('encoding' in message) {
+    work = { encoding: message.encoding, writer: newWriter(message.encoding) };
+    return;
+  }
+  const { answer, moved } = answerTo(message);
+  port.postMessage(answer, moved);
 });

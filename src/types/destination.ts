@@ -98,6 +98,8 @@ export interface RolledBack {
 /** Where rows go. Every method takes the signal of the run and throws DomainsyncError. */
 export interface Destination {
   readonly name: 'clickhouse' | 'kafka';
+  /** That of its loads' encoding: the encoding threads start with it while a load is opened. */
+  readonly writerModule: Encoding['writerModule'];
   /**
    * What it holds for the pipeline's target; null when nothing yet. Read only, makes nothing.
    * @throws also what a load would be refused with: before anything is downloaded for it

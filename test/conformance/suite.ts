@@ -194,6 +194,7 @@ async function leftOf({ lab }: Candidate, pipeline: string): Promise<unknown[]> 
 /** A destination that tells after each block how many were written. */
 class Observed implements Destination {
   readonly name;
+  readonly writerModule;
   /** Numbers of the blocks that were written; and of those that had landed before. */
   readonly written: number[] = [];
   readonly landed: number[] = [];
@@ -202,6 +203,7 @@ class Observed implements Destination {
 
   constructor(of: Destination, told: (written: number) => unknown) {
     this.name = of.name;
+    this.writerModule = of.writerModule;
     this.#of = of;
     this.#told = told;
   }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { BlockMemory } from '../../src/block-memory.ts';
 import type { SharedBlock } from '../../src/blocks.ts';
-import { createEncodePool, type EncodePool } from '../../src/encode/pool.ts';
+import { createEncodePool, type EncodePool, type EncodePoolOptions } from '../../src/encode/pool.ts';
 import { DomainsyncError } from '../../src/errors.ts';
 import { selectColumns } from '../../src/rows/columns.ts';
 import type { EncodedBlock, Encoding } from '../../src/types.ts';
@@ -17,6 +17,10 @@ function encodingOf(writerModule: string): Encoding {
     columns: selectColumns([]),
     where: [],
   };
+}
+
+function known(encoding: Encoding): Pick<EncodePoolOptions, 'writerModule' | 'encoding'> {
+  return { writerModule: encoding.writerModule, encoding: Promise.resolve(encoding) };
 }
 
 /** A writer whose `begin` does what is given, with the line as `line`; it writes nothing else. */
@@ -48,7 +52,7 @@ async function withPool<T>(
   inPlace = true,
 ): Promise<T> {
   const memory = new Returned(8);
-  const pool = createEncodePool({ threads, encoding, memory, inPlace });
+  const pool = createEncodePool({ threads, ...known(encoding), memory, inPlace });
   try {
     return await use(pool, memory);
   } finally {
@@ -207,6 +211,8 @@ test('a thread goes on after a block of its was aborted, whose memory is given b
   await withPool(encodingOf(LINES), 1, async (pool, memory) => {
     const abort = new AbortController();
     const one = block(0);
+    expect((await pool.encode(block(2), NEVER)).number).toBe(2);
+    // The thread is idle, so it has this one at once.
     const dropped = pool.encode(one, abort.signal);
     abort.abort();
     await expect(dropped).rejects.toMatchObject({ code: 'INTERRUPTED' });
@@ -218,7 +224,7 @@ test('a thread goes on after a block of its was aborted, whose memory is given b
 
 test('the signal of the pool ends everything, and a signal that is aborted already lets nothing in', async () => {
   const abort = new AbortController();
-  const pool = createEncodePool({ ...MEANS, threads: 1, encoding: encodingOf(LINES), signal: abort.signal });
+  const pool = createEncodePool({ ...MEANS, threads: 1, ...known(encodingOf(LINES)), signal: abort.signal });
   try {
     await expect(pool.encode(block(1), AbortSignal.abort())).rejects.toMatchObject({ code: 'INTERRUPTED' });
     const pending = pool.encode(block(0), NEVER);
@@ -231,7 +237,7 @@ test('the signal of the pool ends everything, and a signal that is aborted alrea
 });
 
 test('closing ends what is under way, twice is once, and nothing is taken afterwards', async () => {
-  const pool = createEncodePool({ ...MEANS, threads: 2, encoding: writerDoing('for (;;);') });
+  const pool = createEncodePool({ ...MEANS, threads: 2, ...known(writerDoing('for (;;);')) });
   const pending = [0, 1, 2].map((number) => pool.encode(block(number), NEVER));
   const settled = Promise.allSettled(pending);
   await Promise.all([pool.close(), pool.close()]);
@@ -243,4 +249,30 @@ test('closing ends what is under way, twice is once, and nothing is taken afterw
     code: 'UNEXPECTED',
     message: 'the encoding pool is closed',
   });
+});
+
+test('blocks wait until it is known what they are encoded into; where that is never known, closing gives them up', async () => {
+  const encoding = encodingOf(LINES);
+  const { promise, resolve } = Promise.withResolvers<Encoding>();
+  const pool = createEncodePool({ ...MEANS, ...known(encoding), threads: 1, encoding: promise });
+  const never = Promise.reject(new DomainsyncError('RUN_ELSEWHERE', 'another run is at work'));
+  const unknown = createEncodePool({ ...MEANS, ...known(encoding), threads: 1, encoding: never });
+  try {
+    const waiting = pool.encode(block(0), NEVER);
+    const abort = new AbortController();
+    const dropped = pool.encode(block(1), abort.signal);
+    abort.abort();
+    await expect(dropped).rejects.toMatchObject({ code: 'INTERRUPTED' });
+    resolve(encoding);
+    expect(textOf(await waiting)).toBe(payloadOf(0));
+    const given = unknown.encode(block(0), NEVER);
+    await Promise.all([
+      expect(given).rejects.toMatchObject({ code: 'INTERRUPTED' }),
+      expect(promise).resolves.toBe(encoding),
+      unknown.close(),
+    ]);
+  } finally {
+    await pool.close();
+    await unknown.close();
+  }
 });
