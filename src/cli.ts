@@ -12,7 +12,7 @@ import { type ClickHouse, openClickHouse } from '../connectors/clickhouse/index.
 import { recentRuns } from '../connectors/clickhouse/recent-runs.ts';
 import { createDatasetService, type DatasetService } from '../connectors/dataset-service/index.ts';
 import { createLocalRateLimiter, LIMITS } from '../connectors/dataset-service/rate-limit.ts';
-import { type Kafka, openKafka } from '../connectors/kafka/index.ts';
+import type { Kafka } from '../connectors/kafka/index.ts';
 import { DEFAULT_BLOCK_BYTES } from './blocks.ts';
 import type { App, PipelineHandle, ServerFacts } from './commands/app.ts';
 import { clickhouseCommand } from './commands/clickhouse.ts';
@@ -112,9 +112,8 @@ function open(config: Config, options: GlobalOptions, signal: AbortSignal, limit
   const json = options.json === true;
   const redact = redactor(config);
   const quiet = json || !['trace', 'debug', 'info'].includes(options.logLevel);
-  const isTTY = process.stderr.isTTY === true;
   const logged = createLogger({ level: options.logLevel, format: options.logFormat, redact });
-  const progress = createProgress({ stream: process.stderr, isTTY, log: logged, quiet });
+  const progress = createProgress({ stream: process.stderr, isTTY: process.stderr.isTTY === true, log: logged, quiet });
   const stream = progress.above(process.stderr);
   const log = createLogger({ level: options.logLevel, format: options.logFormat, redact, stream });
   let service: DatasetService | undefined;
@@ -139,9 +138,10 @@ function open(config: Config, options: GlobalOptions, signal: AbortSignal, limit
     });
     return server;
   };
-  let kafka: Kafka | undefined;
-  const openKafkaOnce = (): Kafka => {
-    kafka ??= openKafka({ ...config.kafka, log });
+  let kafka: Promise<Kafka> | undefined;
+  const openKafkaOnce = (): Promise<Kafka> => {
+    // Loaded when asked for, as most pipelines do without.
+    kafka ??= import('../connectors/kafka/index.ts').then(({ openKafka }) => openKafka({ ...config.kafka, log }));
     return kafka;
   };
   const opener = { clickhouse: openClickHouseOnce, kafka: openKafkaOnce, server: serverOnce };
@@ -174,18 +174,20 @@ function open(config: Config, options: GlobalOptions, signal: AbortSignal, limit
     clickhouse: openClickHouseOnce,
     close: async () => {
       await service?.close();
-      await kafka?.close();
+      await (await kafka)?.close();
       // One that could not be opened has been told of already.
       await clickhouse?.then((opened) => opened.close()).catch(() => {});
     },
   };
 }
 
-function handle(
-  pipeline: Pipeline,
-  config: Config,
-  { clickhouse, kafka, server }: { clickhouse(): Promise<ClickHouse>; kafka(): Kafka; server(): Promise<ServerFacts> },
-): PipelineHandle {
+interface Opener {
+  clickhouse(): Promise<ClickHouse>;
+  kafka(): Promise<Kafka>;
+  server(): Promise<ServerFacts>;
+}
+
+function handle(pipeline: Pipeline, config: Config, { clickhouse, kafka, server }: Opener): PipelineHandle {
   const { name, target, to, where, columns, maxRejected, minRows } = pipeline;
   const seconds = (milliseconds: number): number => Math.round(milliseconds / 1000);
   return {
@@ -204,7 +206,7 @@ function handle(
       }
       if (to.kafka !== undefined) {
         const index = server.published({ pipeline: name, history });
-        destinations.push(kafka().destination({ ...common, ...to.kafka, index }));
+        destinations.push((await kafka()).destination({ ...common, ...to.kafka, index }));
       }
       return destinations;
     },
@@ -214,10 +216,8 @@ function handle(
 function openConfigured({ clickhouse }: Config, signal: AbortSignal): Promise<ClickHouse> {
   const { database, settings } = clickhouse;
   if (clickhouse.kind === 'embedded') {
-    return openClickHouse(
-      { server: { embedded: clickhouse.path }, database, settings, username: '', password: '' },
-      signal,
-    );
+    const server = { embedded: clickhouse.path };
+    return openClickHouse({ server, database, settings, username: '', password: '' }, signal);
   }
   const { url, username, password } = clickhouse;
   return openClickHouse({ server: { url }, database, settings, username, password }, signal);

@@ -24,6 +24,7 @@ import type { TableMode } from './schema.ts';
 import type { Staging } from './staging.ts';
 import type { WorkState } from './state.ts';
 import { mergeToOnePart, numberOf, remade, repeatable, statement } from './statements.ts';
+import { together } from './together.ts';
 import { versionOf } from './version.ts';
 
 /** The tables that a load ends in. */
@@ -81,8 +82,8 @@ export async function buildDelta(
     await mergeToOnePart(staging, 'delta', signal);
   } else {
     // The feed takes most of what it needs from the live table, and does not care how many parts the delta has.
-    await both(delta, fillBefore(staging, what, signal));
-    await both(mergeToOnePart(staging, 'delta', signal), buildChanges(staging, tables.changes, what, signal));
+    await together(delta, fillBefore(staging, what, signal));
+    await together(mergeToOnePart(staging, 'delta', signal), buildChanges(staging, tables.changes, what, signal));
   }
   return countDifferences(staging, (await applied.landed).rows, signal);
 }
@@ -121,15 +122,9 @@ async function compare(
     return { names, context };
   };
   // In nearly every file each domain stands once: they are compared as if, while that is counted.
-  const [{ unique }, asIf] = await both(landed, compared(staging.table('rows'), true));
+  const [{ unique }, asIf] = await together(landed, compared(staging.table('rows'), true));
   if (unique) return asIf;
   return compared(await comparedRows(staging, tables.live, signal), false);
-}
-
-/** Waits until both have ended, also when one fails: nothing goes on beside what follows. @throws what the first of them threw */
-async function both<A, B>(a: Promise<A>, b: Promise<B>): Promise<[A, B]> {
-  await Promise.allSettled([a, b]);
-  return Promise.all([a, b]);
 }
 
 async function fillDelta(

@@ -32,6 +32,7 @@ import type { TableMode } from './schema.ts';
 import { createStaging, letGoOnFailure, runElsewhere, type Staging, takeOver } from './staging.ts';
 import { dropSet, listSets } from './staging-sets.ts';
 import { emptyLiveState, type HeldSource, type LiveState, loadKey, type WorkState } from './state.ts';
+import { together } from './together.ts';
 import { landedBlocks } from './verify.ts';
 import { MAX_REVISION } from './version.ts';
 
@@ -82,8 +83,9 @@ export class ClickHouseDestination implements Destination {
   }
 
   async held(signal: AbortSignal): Promise<Held | null> {
-    await refuseUnfit(this.#server, this.#options, signal);
-    return holding(this.#server, this.#part, signal);
+    const refused = refuseUnfit(this.#server, this.#options, signal);
+    const [held] = await together(holding(this.#server, this.#part, signal), refused);
+    return held;
   }
 
   refuse(signal: AbortSignal): Promise<void> {
@@ -209,7 +211,7 @@ export class ClickHouseDestination implements Destination {
   async #begin(request: LoadRequest, key: string, above: number, signal: AbortSignal): Promise<Load> {
     const { file, force } = request;
     const { pipeline, mode } = this.#options;
-    const held = await this.#heldBeside(file, signal);
+    const [held, live] = await together(this.#heldBeside(file, signal), this.#liveState(signal));
     const revision = held?.date === file.date ? held.revision + 1 : 0;
     if (revision > MAX_REVISION) {
       const what = `the files of ${file.date} have been loaded ${revision} times: more revisions of one date cannot be told apart`;
@@ -222,7 +224,7 @@ export class ClickHouseDestination implements Destination {
       key,
       startedAt: new Date().toISOString(),
       source: this.#part.source,
-      table: (await this.#liveState(signal))?.id ?? '',
+      table: live?.id ?? '',
       file,
       revision,
       previousDate: held?.date ?? null,
@@ -241,7 +243,7 @@ export class ClickHouseDestination implements Destination {
         await staging.drop(signal);
         throw runElsewhere(staging.pipeline);
       }
-      return this.#resumed(staging, { ...state, owner: null }, this.#context(force, state), signal);
+      return new ClickHouseLoad(this.#context(force, state), staging, { ...state, owner: null }, new Map());
     });
   }
 

@@ -16,6 +16,7 @@ import {
   type TableMode,
 } from './schema.ts';
 import { emptyLiveState, type LiveState, parseComment } from './state.ts';
+import { together } from './together.ts';
 
 /** Tells the change feed from a table of the user's. */
 const CHANGES_COMMENT = 'domainsync: change feed';
@@ -44,19 +45,30 @@ export async function prepareTables(server: Server, options: PrepareOptions, sig
   await refuseWithoutRights(server, options, signal);
   await ensureDatabase(server, signal);
   await refuseForeign(server, options, signal);
-  await ensureHistory(server, RUNS_TABLE, createRunsTable, history.runs, signal);
-  await ensureHistory(server, REJECTS_TABLE, createRejectsTable, history.rejects, signal);
-  await server.repeatable(createHeldTable(server.table(HELD_TABLE)), signal);
   const live = server.table(table);
-  await server.repeatable(createLiveTable(live, mode, columns, JSON.stringify(emptyLiveState(mode, columns))), signal);
+  await together(
+    ensureHistory(server, RUNS_TABLE, createRunsTable, history.runs, signal),
+    ensureHistory(server, REJECTS_TABLE, createRejectsTable, history.rejects, signal),
+    server.repeatable(createHeldTable(server.table(HELD_TABLE)), signal),
+    server.repeatable(createLiveTable(live, mode, columns, JSON.stringify(emptyLiveState(mode, columns))), signal),
+  );
   const state = await readLiveState(server, table, signal);
   if (state !== null) {
     checkMode(server, options, state);
     await fitColumns(server, options, state, signal);
   }
-  await server.repeatable(createLiveView(server.table(`${table}_live`), live, mode, columns), signal);
+  await together(
+    ensureView(server, options, signal),
+    changes
+      ? server.repeatable(createChangesTable(server.table(`${table}_changes`), CHANGES_COMMENT), signal)
+      : Promise.resolve(),
+  );
+}
+
+async function ensureView(server: Server, options: PrepareOptions, signal: AbortSignal): Promise<void> {
+  const { table, mode, columns } = options;
+  await server.repeatable(createLiveView(server.table(`${table}_live`), server.table(table), mode, columns), signal);
   await fitView(server, options, signal);
-  if (changes) await server.repeatable(createChangesTable(server.table(`${table}_changes`), CHANGES_COMMENT), signal);
 }
 
 /**
@@ -64,9 +76,11 @@ export async function prepareTables(server: Server, options: PrepareOptions, sig
  * @throws as prepareTables
  */
 export async function refuseUnfit(server: Server, options: PrepareOptions, signal: AbortSignal): Promise<void> {
-  await refuseOldServer(server, signal);
-  await refuseForeign(server, options, signal);
-  const state = await readLiveState(server, options.table, signal);
+  const [, , state] = await together(
+    refuseOldServer(server, signal),
+    refuseForeign(server, options, signal),
+    readLiveState(server, options.table, signal),
+  );
   if (state === null) return;
   checkMode(server, options, state);
   await checkColumns(server, options, state, signal);

@@ -2,6 +2,7 @@
 import type { Server } from './client.ts';
 import { parseStagingTable, RUNS_TABLE, type StagingPart, stagingPrefix, stagingTable } from './names.ts';
 import { parseComment, type WorkState } from './state.ts';
+import { together } from './together.ts';
 
 /** The tables of one epoch that exist. */
 export interface StagingSet {
@@ -47,8 +48,8 @@ export async function dropSet(
 
 /** The highest epoch that the pipeline has ever had, 0 before the first. */
 export async function highestEpoch(server: Server, pipeline: string, signal: AbortSignal): Promise<number> {
-  const [set] = await listSets(server, pipeline, signal);
-  return Math.max(set?.epoch ?? 0, await recordedEpoch(server, pipeline, signal));
+  const [[set], recorded] = await together(listSets(server, pipeline, signal), recordedEpoch(server, pipeline, signal));
+  return Math.max(set?.epoch ?? 0, recorded);
 }
 
 /** The highest epoch of a load that has ended. */

@@ -17,6 +17,7 @@ import { literal, type StagingPart, stagingTable } from './names.ts';
 import { type TableMode, tableKeys } from './schema.ts';
 import { dropSet, highestEpoch, listSets, recordedEpoch, type StagingSet } from './staging-sets.ts';
 import type { WorkState } from './state.ts';
+import { together } from './together.ts';
 
 /** A heartbeat every so often, ms; an owner counts as gone after as long without one, also one that is only stopped. */
 const HEARTBEAT_MS = 10_000;
@@ -142,10 +143,13 @@ export async function createStaging(
   signal: AbortSignal,
 ): Promise<Staging> {
   const owner = await newOwner();
-  const epoch = Math.max(above, await highestEpoch(server, pipeline, signal)) + 1;
+  const [highest, settings] = await together(
+    highestEpoch(server, pipeline, signal),
+    landingSettings(server, landedParts(state.file.size), signal),
+  );
+  const epoch = Math.max(above, highest) + 1;
   const comment = literal(JSON.stringify({ ...state, owner } satisfies WorkState));
   const rows = server.table(stagingTable(pipeline, epoch, 'rows'));
-  const settings = await landingSettings(server, landedParts(state.file.size), signal);
   try {
     // A MergeTree whatever the live table is: rows that replace one another must not be merged before they are counted.
     await server.command(
@@ -160,15 +164,16 @@ export async function createStaging(
   return letGoOnFailure(staging, async () => {
     // Two that read different epochs both get a table. The later one sees the other's, unless that is of an epoch whose
     // load has ended since: then it is the other that was too slow, and finds its own epoch on record.
-    const recorded = await recordedEpoch(server, pipeline, signal);
-    const sets = await listSets(server, pipeline, signal);
+    const [recorded, sets] = await together(
+      recordedEpoch(server, pipeline, signal),
+      listSets(server, pipeline, signal),
+    );
     const earlier = sets.some((set) => set.work !== null && set.epoch > recorded && set.epoch < epoch);
     if (epoch <= recorded || earlier) {
       await dropSet(server, pipeline, { epoch, parts: ['rows'] }, signal);
       throw runElsewhere(pipeline);
     }
-    await createBlocksTable(staging, signal);
-    await staging.startHeartbeat(signal);
+    await together(createBlocksTable(staging, signal), staging.startHeartbeat(signal));
     return staging;
   });
 }
@@ -216,8 +221,7 @@ export async function takeOver(
       }
     }
     if (set.work !== null) await staging.save(set.work, signal);
-    await createBlocksTable(staging, signal);
-    await staging.startHeartbeat(signal);
+    await together(createBlocksTable(staging, signal), staging.startHeartbeat(signal));
     return staging;
   });
 }
