@@ -13,6 +13,7 @@ import { OWN_WRITTEN_COLUMNS } from './native.ts';
 import { buildNext, countLanded } from './next.ts';
 import type { Staging } from './staging.ts';
 import { type HeldSource, type LiveState, layoutOf, type WorkState } from './state.ts';
+import { together } from './together.ts';
 import {
   checkRejected,
   checkRows,
@@ -82,9 +83,9 @@ export class ClickHouseLoad implements Load {
   async finish(blocks: number, signal: AbortSignal): Promise<LoadResult> {
     const context = this.#context;
     const { mode, live: table, shared } = context.tables;
-    const totals = sumBlocks(await landedBlocks(this.#staging, signal), blocks);
+    const [recorded, live] = await together(landedBlocks(this.#staging, signal), context.liveState(signal));
+    const totals = sumBlocks(recorded, blocks);
     await recordRejects(this.#staging, this.#work, signal);
-    const live = await context.liveState(signal);
     if (live.id !== this.#work.table) throw tableGone(context.name);
     const before = live.sources[this.#work.source] ?? null;
     checkRejected(totals, context.maxRejected);
@@ -92,8 +93,7 @@ export class ClickHouseLoad implements Load {
     // Counted while other things are looked at, which take less of the server. Who needs it hears when it fails.
     const landed = countLanded(this.#staging, signal);
     landed.catch(() => {});
-    await verifyRows(this.#staging, signal);
-    const columns = await sourceColumns(this.#staging, signal);
+    const [columns] = await together(sourceColumns(this.#staging, signal), verifyRows(this.#staging, signal));
     this.#work = { ...this.#work, sourceColumns: columns };
     const result = { ...resultOf(totals), ...columnNews(before?.sourceColumns ?? null, columns) };
     if (mode === 'sync' && (shared || Object.keys(live.sources).length > 0)) {

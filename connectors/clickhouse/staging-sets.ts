@@ -31,19 +31,17 @@ export async function listSets(server: Server, pipeline: string, signal: AbortSi
   return [...sets.values()].sort((a, b) => b.epoch - a.epoch);
 }
 
-/** Drops the tables of one epoch, `rows` last. */
+/** Drops the tables of one epoch, `rows` last: a kill leaves what tells the epoch. */
 export async function dropSet(
   server: Server,
   pipeline: string,
   set: Pick<StagingSet, 'epoch' | 'parts'>,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const part of set.parts.toSorted((a, b) => Number(a === 'rows') - Number(b === 'rows'))) {
-    await server.repeatable(
-      `DROP TABLE IF EXISTS ${server.table(stagingTable(pipeline, set.epoch, part))} SYNC`,
-      signal,
-    );
-  }
+  const drop = (part: StagingPart): Promise<void> =>
+    server.repeatable(`DROP TABLE IF EXISTS ${server.table(stagingTable(pipeline, set.epoch, part))} SYNC`, signal);
+  await together(...set.parts.filter((part) => part !== 'rows').map(drop));
+  if (set.parts.includes('rows')) await drop('rows');
 }
 
 /** The highest epoch that the pipeline has ever had, 0 before the first. */

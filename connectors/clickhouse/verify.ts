@@ -2,6 +2,7 @@
 import { DomainsyncError } from '../../src/errors.ts';
 import type { BlockCounts } from '../../src/types.ts';
 import type { Staging } from './staging.ts';
+import { together } from './together.ts';
 
 /** `_version`'s bits below the row mark: the line. */
 const LINE_MASK = 2n ** 37n - 1n;
@@ -101,11 +102,13 @@ export async function verifyRows(staging: Staging, signal: AbortSignal): Promise
     return row ?? { count: '0', lines: '0' };
   };
   const line = `bitAnd(_version, toUInt64(${LINE_MASK}))`;
-  const expected = await one(
-    `SELECT sum(rows) AS count, sum(first_line * rows + line_offset_sum) AS lines FROM (SELECT * FROM ${staging.table('blocks')} LIMIT 1 BY block)`,
+  const [expected, plain] = await together(
+    one(
+      `SELECT sum(rows) AS count, sum(first_line * rows + line_offset_sum) AS lines FROM (SELECT * FROM ${staging.table('blocks')} LIMIT 1 BY block)`,
+    ),
+    one(`SELECT count() AS count, sum(${line}) AS lines FROM ${rows}`),
   );
   const same = (found: Sums): boolean => found.count === expected.count && found.lines === expected.lines;
-  const plain = await one(`SELECT count() AS count, sum(${line}) AS lines FROM ${rows}`);
   if (same(plain)) return;
   const distinct = await one(
     `SELECT count() AS count, sum(${line}) AS lines FROM (SELECT _version FROM ${rows} GROUP BY _version SETTINGS max_bytes_before_external_group_by = 500000000)`,

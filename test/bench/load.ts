@@ -10,7 +10,7 @@ import { type Bench, type Measured, type SnapshotFile, snapshotFile, withBench }
 import { createOwnTable, insertOwn } from './own-ingestion.ts';
 import { measured } from './processes.ts';
 
-const { values } = parseArgs({ options: { rows: { type: 'string', default: '300000' } } });
+const { values } = parseArgs({ options: { rows: { type: 'string', default: '1000000' } } });
 const rows = Number(values.rows);
 const dataset = 'all-data';
 const first = await snapshotFile(dataset, rows, 0);
