@@ -5,61 +5,19 @@
 import { Growing, copyText } from '../../../src/scan/assembly/bytes';
 import { parseNumber } from '../../../src/scan/assembly/numbers';
 import { RowWriter } from '../../../src/scan/assembly/writer';
+import { Column } from './column';
 
 const MAX_LENGTH_BYTES: usize = 5;
 
-/** The values of one column; a part that its kind does not have stays empty. The host knows the order of the parts. */
-class Column {
-  /** Of Nullable: a byte for each row. Of maps: where each row's entries end. */
-  readonly head: Growing = new Growing();
-  /** Of maps: the keys. */
-  readonly keys: Growing = new Growing();
-  /** Of list-maps: where each entry's values end. */
-  readonly ends: Growing = new Growing();
-  readonly values: Growing = new Growing();
-  /** Entries so far, and values of lists. */
-  entries: u64 = 0;
-  listed: u64 = 0;
-  private keptEntries: u64 = 0;
-  private keptListed: u64 = 0;
-
-  keep(): void {
-    this.head.keep();
-    this.keys.keep();
-    this.ends.keep();
-    this.values.keep();
-    this.keptEntries = this.entries;
-    this.keptListed = this.listed;
-  }
-
-  drop(): void {
-    this.head.drop();
-    this.keys.drop();
-    this.ends.drop();
-    this.values.drop();
-    this.entries = this.keptEntries;
-    this.listed = this.keptListed;
-  }
-
-  clear(): void {
-    this.head.clear();
-    this.keys.clear();
-    this.ends.clear();
-    this.values.clear();
-    this.entries = 0;
-    this.listed = 0;
-    this.keep();
-  }
-}
-
 @final
 export class NativeWriter extends RowWriter {
-  private readonly columns: StaticArray<Column>;
-  private readonly versions: Growing;
+  private readonly first: Column;
+  /** Behind the selected columns; its values are the versions. */
+  private readonly last: Column;
   /** The upper parts of `_version`; the line is added. */
   private readonly version: u64;
   /** The column of the next value. */
-  private next: i32 = 0;
+  private next: Column;
   private map: Column;
   rows: u32 = 0;
   private line: u64 = 0;
@@ -68,18 +26,20 @@ export class NativeWriter extends RowWriter {
   /** @param columns the selected ones, without those that every row has */
   constructor(columns: i32, version: u64) {
     super();
-    const all = new StaticArray<Column>(columns + 1);
-    for (let i = 0; i <= columns; i++) all[i] = new Column();
-    this.columns = all;
-    this.map = all[columns];
-    this.versions = all[columns].values;
+    const first = Column.at(Column.room(columns + 1));
+    let last = first;
+    for (let i = 0; i < columns; i++) last = Column.at(changetype<usize>(last.next));
+    this.first = first;
+    this.last = last;
+    this.next = first;
+    this.map = first;
     this.version = version;
   }
 
   @inline
   private column(): Column {
-    const column = unchecked(this.columns[this.next]);
-    this.next += 1;
+    const column = this.next;
+    this.next = column.next;
     return column;
   }
 
@@ -87,7 +47,7 @@ export class NativeWriter extends RowWriter {
     if (this.open) this.drop();
     this.open = true;
     this.line = line;
-    this.next = 0;
+    this.next = this.first;
   }
 
   @inline
@@ -99,16 +59,13 @@ export class NativeWriter extends RowWriter {
 
   uint16(value: i32, isNull: bool): void {
     const column = this.nullable(isNull);
-    column.values.reserve(2);
-    store<u16>(column.values.end, <u16>value);
-    column.values.end += 2;
+    const at = column.values.reserve(2);
+    store<u16>(at, <u16>value);
+    column.values.end = at + 2;
   }
 
   float64(value: f64, isNull: bool): void {
-    const column = this.nullable(isNull);
-    column.values.reserve(8);
-    store<f64>(column.values.end, value);
-    column.values.end += 8;
+    this.nullable(isNull).values.word(reinterpret<u64>(value));
   }
 
   number(start: usize, end: usize, own: bool): bool {
@@ -125,8 +82,7 @@ export class NativeWriter extends RowWriter {
 
   /** DateTime64(3): an Int64 of milliseconds. */
   datetime(value: i64, isNull: bool): void {
-    const column = this.nullable(isNull);
-    addWord(column.values, value);
+    this.nullable(isNull).values.word(value);
   }
 
   @inline
@@ -147,8 +103,9 @@ export class NativeWriter extends RowWriter {
     const column = this.column();
     column.keep();
     this.map = column;
-    column.entries += entries;
-    addWord(column.head, column.entries);
+    const counts = column.counts;
+    counts.entries += entries;
+    column.head.word(counts.entries);
   }
 
   @inline
@@ -157,9 +114,9 @@ export class NativeWriter extends RowWriter {
   }
 
   mapList(values: u32): void {
-    const column = this.map;
-    column.listed += values;
-    addWord(column.ends, column.listed);
+    const counts = this.map.counts;
+    counts.listed += values;
+    this.map.ends.word(counts.listed);
   }
 
   @inline
@@ -170,15 +127,14 @@ export class NativeWriter extends RowWriter {
   mapEnd(): void {}
 
   end(): void {
-    addWord(this.versions, this.version | this.line);
+    this.last.values.word(this.version | this.line);
     this.rows += 1;
     this.open = false;
   }
 
   drop(): void {
-    const columns = this.columns;
-    for (let i = 0; i < this.next; i++) columns[i].drop();
-    this.next = 0;
+    for (let column = this.first; column != this.next; column = column.next) column.drop();
+    this.next = this.first;
     this.open = false;
   }
 
@@ -191,7 +147,8 @@ export class NativeWriter extends RowWriter {
   /** Empties it; memory is kept. */
   clear(): void {
     if (this.open) this.drop();
-    for (let i = 0; i < this.columns.length; i++) this.columns[i].clear();
+    const behind = this.last.next;
+    for (let column = this.first; column != behind; column = column.next) column.clear();
     this.rows = 0;
   }
 
@@ -199,8 +156,8 @@ export class NativeWriter extends RowWriter {
   tell(to: usize): void {
     if (this.open) this.drop();
     let at = to;
-    for (let i = 0; i < this.columns.length; i++) {
-      const column = this.columns[i];
+    const behind = this.last.next;
+    for (let column = this.first; column != behind; column = column.next) {
       at = tellOne(at, column.head);
       at = tellOne(at, column.keys);
       at = tellOne(at, column.ends);
@@ -215,28 +172,28 @@ function tellOne(to: usize, buffer: Growing): usize {
   return to + 8;
 }
 
-function addWord(to: Growing, value: u64): void {
-  to.reserve(8);
-  store<u64>(to.end, value);
-  to.end += 8;
-}
-
 /** A string: its length in bytes (LEB128), then the bytes. */
 // @ts-ignore: decorator
 @inline
 function addText(to: Growing, start: usize, end: usize): void {
   const length = end - start;
-  to.reserve(length + MAX_LENGTH_BYTES);
-  let at = to.end;
-  let rest = length;
-  while (rest > 0x7f) {
-    store<u8>(at, <u8>(rest | 0x80));
-    at += 1;
-    rest >>= 7;
-  }
-  store<u8>(at, <u8>rest);
-  at += 1;
-  copyText(at, start, length);
-  to.end = at + length;
+  const at = to.reserve(length + MAX_LENGTH_BYTES);
+  if (length <= 0x7f) {
+    store<u8>(at, <u8>length);
+    copyText(at + 1, start, length);
+    to.end = at + 1 + length;
+  } else addLongText(to, at, start, length);
 }
 
+/** The same for one whose length takes more than a byte; there is room for it at `end`. */
+function addLongText(to: Growing, end: usize, start: usize, length: usize): void {
+  let at = end;
+  let rest = length;
+  for (; rest > 0x7f; rest >>= 7) {
+    store<u8>(at, <u8>(rest | 0x80));
+    at += 1;
+  }
+  store<u8>(at, <u8>rest);
+  copyText(at + 1, start, length);
+  to.end = at + 1 + length;
+}

@@ -20,15 +20,16 @@ import {
   ZERO,
 } from '../../../src/scan/assembly/characters';
 import { Growing, SLACK, copyText } from '../../../src/scan/assembly/bytes';
-import { escape, specialsOf } from '../../../src/scan/assembly/escapes';
+import { LONGEST_ESCAPE, writeEscaped } from '../../../src/scan/assembly/escapes';
 import { RowWriter } from '../../../src/scan/assembly/writer';
 import { TIME_LENGTH, addTime, respellTime } from './time';
 
 /** As JavaScript writes it: `-0.0000012345678901234567`. */
 const LONGEST_NUMBER: usize = 25;
-const LONGEST_ESCAPE: usize = 6;
 /** Bytes of what is told of a row: see JsonWriter.told. */
 const TOLD_BYTES: usize = 28;
+/** Of the label of a column, as 32-bit numbers: where it is, its length, whether the column counts as change. */
+const LABEL_BYTES: usize = 12;
 /** Rows are taken at this size: they are still in the processor's cache then. */
 const FULL: usize = 1024 * 1024;
 
@@ -49,12 +50,11 @@ export class JsonWriter extends RowWriter {
   readonly values: Growing = new Growing();
   readonly keys: Growing = new Growing();
   private readonly tail: Growing = new Growing();
-  private readonly labels: StaticArray<usize>;
-  private readonly lengths: StaticArray<usize>;
-  private readonly counts: StaticArray<bool>;
-  private columns: i32 = 0;
+  private readonly labels: usize;
+  private labelsEnd: usize;
   rows: u32 = 0;
-  private next: i32 = 0;
+  /** The label of the next value. */
+  private next: usize;
   private line: u64 = 0;
   private open: bool = false;
   private rowAt: usize = 0;
@@ -64,27 +64,29 @@ export class JsonWriter extends RowWriter {
   private listStarted: bool = false;
   private mapStarted: bool = false;
 
-  constructor(columns: i32) {
+  constructor(columns: u32) {
     super();
-    this.labels = new StaticArray<usize>(columns);
-    this.lengths = new StaticArray<usize>(columns);
-    this.counts = new StaticArray<bool>(columns);
+    const labels = heap.alloc(LABEL_BYTES * columns);
+    this.labels = labels;
+    this.labelsEnd = labels;
+    this.next = labels;
   }
 
   addLabel(start: usize, length: usize, counts: bool): void {
-    const label = heap.alloc(length + SLACK);
-    memory.copy(label, start, length);
-    this.labels[this.columns] = label;
-    this.lengths[this.columns] = length;
-    this.counts[this.columns] = counts;
-    this.columns += 1;
+    const text = heap.alloc(length + SLACK);
+    memory.copy(text, start, length);
+    const label = this.labelsEnd;
+    store<u32>(label, <u32>text);
+    store<u32>(label, <u32>length, 4);
+    store<u32>(label, counts ? 1 : 0, 8);
+    this.labelsEnd = label + LABEL_BYTES;
   }
 
   begin(line: u64): void {
     if (this.open) this.drop();
     this.open = true;
     this.line = line;
-    this.next = 0;
+    this.next = this.labels;
     this.rowAt = this.values.length;
     this.keyAt = this.keys.length;
     this.tail.clear();
@@ -92,7 +94,7 @@ export class JsonWriter extends RowWriter {
 
   /** The key is the first column, and is never empty. */
   text(start: usize, end: usize, plain: bool): void {
-    if (this.next == 0) this.keys.copy(start, end - start);
+    if (this.next == this.labels) this.keys.copy(start, end - start);
     this.label();
     if (start == end) this.word(NULL_WORD);
     else this.string(start, end, plain);
@@ -104,10 +106,14 @@ export class JsonWriter extends RowWriter {
       this.word(NULL_WORD);
       return;
     }
-    this.values.reserve(LONGEST_NUMBER);
-    let power = 10_000;
-    while (power > value && power > 1) power /= 10;
-    for (; power > 0; power /= 10) this.values.byte(ZERO + <u8>((value / power) % 10));
+    const length = 1 + u32(value > 9) + u32(value > 99) + u32(value > 999) + u32(value > 9999);
+    const start = this.values.reserve(LONGEST_NUMBER);
+    let rest = <u32>value;
+    for (let at = start + length; at > start; rest /= 10) {
+      at -= 1;
+      store<u8>(at, ZERO + <u8>(rest % 10));
+    }
+    this.values.end = start + length;
   }
 
   float64(value: f64, isNull: bool): void {
@@ -142,7 +148,7 @@ export class JsonWriter extends RowWriter {
   }
 
   datetime(value: i64, isNull: bool): void {
-    const to = unchecked(this.counts[this.next]) ? this.values : this.tail;
+    const to = this.part();
     this.labelTo(to);
     if (isNull) this.wordTo(to, NULL_WORD);
     else {
@@ -152,7 +158,7 @@ export class JsonWriter extends RowWriter {
   }
 
   time(value: i64, start: usize, end: usize): void {
-    const to = unchecked(this.counts[this.next]) ? this.values : this.tail;
+    const to = this.part();
     this.labelTo(to);
     to.reserve(TIME_LENGTH);
     if (!respellTime(to, start, end)) addTime(to, value);
@@ -233,14 +239,20 @@ export class JsonWriter extends RowWriter {
     this.open = false;
   }
 
+  /** Where the next column goes. */
+  private part(): Growing {
+    return load<u32>(this.next, 8) != 0 ? this.values : this.tail;
+  }
+
   /** Begins the next column. */
   private label(): void {
     this.labelTo(this.values);
   }
 
   private labelTo(to: Growing): void {
-    to.copy(unchecked(this.labels[this.next]), unchecked(this.lengths[this.next]));
-    this.next += 1;
+    const label = this.next;
+    to.copy(load<u32>(label), load<u32>(label, 4));
+    this.next = label + LABEL_BYTES;
   }
 
   private word(word: u32): void {
@@ -256,8 +268,7 @@ export class JsonWriter extends RowWriter {
   private string(start: usize, end: usize, plain: bool): void {
     const out = this.values;
     const length = end - start;
-    out.reserve(length * (plain ? 1 : LONGEST_ESCAPE) + 2);
-    const at = out.end;
+    const at = out.reserve(length * (plain ? 1 : LONGEST_ESCAPE) + 2);
     store<u8>(at, QUOTE);
     if (plain) {
       copyText(at + 1, start, length);
@@ -265,25 +276,8 @@ export class JsonWriter extends RowWriter {
       out.end = at + 2 + length;
       return;
     }
-    out.end = at + 1;
-    addEscaped(out, start, end);
-    out.byte(QUOTE);
-  }
-}
-
-/** Each character as JSON.stringify spells it. There is room for it. */
-function addEscaped(out: Growing, start: usize, end: usize): void {
-  let at = start;
-  while (at < end) {
-    const bytes = v128.load(at);
-    v128.store(out.end, bytes);
-    const special = specialsOf(bytes);
-    const ordinary = min<usize>(special == 0 ? 16 : <usize>ctz(special), end - at);
-    out.end += ordinary;
-    at += ordinary;
-    if (special != 0 && at < end) {
-      escape(out, load<u8>(at));
-      at += 1;
-    }
+    const behind = writeEscaped(at + 1, start, end);
+    store<u8>(behind, QUOTE);
+    out.end = behind + 1;
   }
 }

@@ -4,7 +4,7 @@
  * So many bytes behind every text may be read, and behind every copy written: both go in whole steps. `Growing` has them behind
  * all room that it is asked for; what is allocated otherwise, for texts to lie in, asks for them.
  */
-export const SLACK: usize = 16;
+export const SLACK: usize = 32;
 const FIRST_ROOM: usize = 4096;
 
 /** Copies a text. Up to SLACK bytes more than `length` are read and written. */
@@ -45,19 +45,27 @@ export function compareBytes(a: usize, aLength: usize, b: usize, bLength: usize)
 
 /**
  * Bytes that grow at their end; their memory is kept when they are taken. `keep` draws a line behind what is to stay, `drop`
- * goes back to it.
+ * goes back to it. Unmanaged, so that several can lie in one piece of memory: see `Growing.at`.
  */
 @final
+@unmanaged
 export class Growing {
-  start: usize = 0;
-  end: usize = 0;
-  private limit: usize = 0;
-  private kept: usize = 0;
+  start: usize;
+  end: usize;
+  private limit: usize;
+  private kept: usize;
 
   constructor() {
-    this.start = heap.alloc(FIRST_ROOM + SLACK);
-    this.end = this.start;
-    this.limit = this.start + FIRST_ROOM;
+    Growing.at(changetype<usize>(this));
+  }
+
+  /** Those whose own fields, of offsetof<Growing>() bytes, are to be at `place`: it begins them. */
+  static at(place: usize): Growing {
+    const made = changetype<Growing>(place);
+    made.start = heap.alloc(FIRST_ROOM + SLACK);
+    made.limit = made.start + FIRST_ROOM;
+    made.clear();
+    return made;
   }
 
   @inline
@@ -65,47 +73,61 @@ export class Growing {
     return this.end - this.start;
   }
 
-  /** Makes room for so many bytes behind the end, and SLACK behind them. What was a place in these bytes is none any more. */
+  /**
+   * Makes room for so many bytes behind the end, and SLACK behind them. What was a place in these bytes is none any more.
+   * @returns the end
+   */
   @inline
-  reserve(size: usize): void {
-    if (this.end + size > this.limit) this.grow(size);
+  reserve(size: usize): usize {
+    const end = this.end;
+    return end + size > this.limit ? this.grow(size) : end;
   }
 
-  private grow(size: usize): void {
+  private grow(size: usize): usize {
     const length = this.length;
+    const kept = this.kept - this.start;
     const room = max<usize>(2 * (this.limit - this.start), length + size);
     this.start = heap.realloc(this.start, room + SLACK);
     this.end = this.start + length;
     this.limit = this.start + room;
+    this.kept = this.start + kept;
+    return this.end;
   }
 
   @inline
   keep(): void {
-    this.kept = this.length;
+    this.kept = this.end;
   }
 
   @inline
   drop(): void {
-    this.end = this.start + this.kept;
+    this.end = this.kept;
   }
 
   @inline
   clear(): void {
     this.end = this.start;
-    this.kept = 0;
+    this.kept = this.start;
   }
 
   @inline
   byte(value: u8): void {
-    this.reserve(1);
-    store<u8>(this.end, value);
-    this.end += 1;
+    const at = this.reserve(1);
+    store<u8>(at, value);
+    this.end = at + 1;
+  }
+
+  @inline
+  word(value: u64): void {
+    const at = this.reserve(8);
+    store<u64>(at, value);
+    this.end = at + 8;
   }
 
   @inline
   copy(from: usize, length: usize): void {
-    this.reserve(length);
-    copyText(this.end, from, length);
-    this.end += length;
+    const at = this.reserve(length);
+    copyText(at, from, length);
+    this.end = at + length;
   }
 }

@@ -4,8 +4,8 @@
  */
 import { COLON, QUOTE } from './characters';
 import { SLACK, copyText, sameBytes } from './bytes';
-import { ESCAPED } from './tape';
-import { NOT_TAKEN, scanString, stringFlags } from './scan';
+import { scanString, stringFlags } from './strings';
+import { ESCAPED, NOT_TAKEN } from './tape';
 
 /** Stands before a line's first key; and no key. */
 export const NO_KEY: u32 = 0;

@@ -1,8 +1,8 @@
 /** The object of a line: which token each source column has. */
 import { CLOSE_BRACE, COLON, COMMA, LF, OPEN_BRACE } from './characters';
 import { MAX_KEYS, NO_KEY, behindKey, findKey, keyCount, keyLength, predictKey, recordedOf } from './keys';
-import { NOT_TAKEN, clearScan, scanValue, skipSpace } from './scan';
-import { overflow, top } from './tape';
+import { clearScan, scanValue, skipSpace } from './scan';
+import { NOT_TAKEN, overflow, top } from './tape';
 
 /** Four bytes for each, and whole steps of 16. */
 const KEYS_BYTES: usize = (4 * (MAX_KEYS + 1) + 15) & ~15;

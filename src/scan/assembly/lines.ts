@@ -2,7 +2,7 @@
 import { forgetKeys } from './keys';
 import { acceptLine, forgetSeen, scanLine, tokenOf } from './line';
 import { Rows } from './rows';
-import { NOT_TAKEN } from './scan';
+import { NOT_TAKEN } from './tape';
 import { readDomain } from './text';
 import { UNKNOWN, UNWANTED, isWanted } from './where';
 import { RowWriter } from './writer';

@@ -4,7 +4,6 @@
  * space here. Bytes that are not ASCII stand in strings alone, where they are valid UTF-8.
  */
 import {
-  BACKSLASH,
   CASE_BIT,
   CLOSE_BRACE,
   CLOSE_BRACKET,
@@ -15,40 +14,38 @@ import {
   DOT,
   FALS_WORD,
   LOWER_E,
-  LOWER_U,
   NULL_WORD,
   OPEN_BRACE,
   OPEN_BRACKET,
   PLUS,
   QUOTE,
-  SLASH,
   SPACE,
   TAB,
   TRUE_WORD,
   ZERO,
 } from './characters';
 import { clearKeyHashes, dropKeyHashes, forgetKeyHashes, isAgain } from './key-hashes';
-import { hexUnit, isSimpleEscape, specialsOf } from './escapes';
+import { scanString, stringFlags } from './strings';
 import {
   ARRAY,
-  ESCAPED,
   FALSE,
+  NOT_TAKEN,
   NULL,
   NUMBER,
   OBJECT,
   ODD,
-  STRING,
   TRUE,
   UNTIDY,
   addToken,
   clearTape,
   closeToken,
+  countOdd,
+  countUntidy,
+  odd,
   top,
+  untidy,
 } from './tape';
-import { isUtf8 } from './utf8';
 
-/** No place: the value is not taken. */
-export const NOT_TAKEN: usize = 0;
 /** The stack is the engine's: it must not run out. */
 const MAX_DEPTH: i32 = 128;
 /** Up to so many significant digits a decimal is its double's shortest spelling, if it has no zeros to spare. */
@@ -56,18 +53,10 @@ const SAFE_DIGITS: usize = 15;
 /** JavaScript writes smaller numbers with an exponent. */
 const MAX_LEADING_ZEROS: usize = 5;
 
-/** What of the line so far is UNTIDY, and what is ODD, counted. */
-let untidy: u32 = 0;
-let odd: u32 = 0;
-/** Flags of the string that was scanned last. */
-export let stringFlags: u32 = 0;
-
 /** Begins a line. */
 export function clearScan(): void {
   clearTape();
   forgetKeyHashes();
-  untidy = 0;
-  odd = 0;
 }
 
 /** The first place from `at` on that is no white space. */
@@ -84,7 +73,7 @@ function skipWhite(start: usize): usize {
     if (byte != SPACE && byte != TAB && byte != CR) break;
     at += 1;
   }
-  if (at != start) untidy += 1;
+  if (at != start) countUntidy();
   return at;
 }
 
@@ -99,54 +88,6 @@ export function scanValue(at: usize, recorded: i32, depth: i32): usize {
   if (byte == OPEN_BRACE) return scanObject(at, recorded, depth);
   if (byte == OPEN_BRACKET) return scanArray(at, recorded, depth);
   return scanBare(at, recorded >= 0);
-}
-
-/** Scans the string whose quote must stand at `start`. */
-export function scanString(start: usize, recorded: bool): usize {
-  if (load<u8>(start) != QUOTE) return NOT_TAKEN;
-  let flags = STRING;
-  // All steps of 16 bytes mixed: a high bit tells of a character that is not ASCII.
-  let met: v128 = i64x2.splat(0);
-  let at = start + 1;
-  while (true) {
-    const bytes = v128.load(at);
-    met = v128.or(met, bytes);
-    const special = specialsOf(bytes);
-    if (special == 0) {
-      at += 16;
-      continue;
-    }
-    at += <usize>ctz(special);
-    const byte = load<u8>(at);
-    if (byte == QUOTE) break;
-    if (byte != BACKSLASH) return NOT_TAKEN;
-    const kind = load<u8>(at + 1);
-    flags |= ESCAPED;
-    if (isSimpleEscape(kind)) at += 2;
-    else {
-      at = behindUnits(at);
-      if (at == NOT_TAKEN) return NOT_TAKEN;
-    }
-    if (kind == SLASH || kind == LOWER_U) {
-      flags |= UNTIDY;
-      untidy += 1;
-    }
-  }
-  if (i8x16.bitmask(met) != 0 && !isUtf8(start + 1, at)) return NOT_TAKEN;
-  stringFlags = flags;
-  if (recorded) addToken(flags, start + 1, at);
-  return at + 1;
-}
-
-/** Behind the `\uXXXX` that must stand at `at`, or the pair of surrogates. */
-function behindUnits(at: usize): usize {
-  if (load<u8>(at + 1) != LOWER_U) return NOT_TAKEN;
-  const unit = hexUnit(at + 2);
-  if (unit < 0) return NOT_TAKEN;
-  if (unit < 0xd800 || unit > 0xdfff) return at + 6;
-  if (unit > 0xdbff || load<u8>(at + 6) != BACKSLASH || load<u8>(at + 7) != LOWER_U) return NOT_TAKEN;
-  const low = hexUnit(at + 8);
-  return low >= 0xdc00 && low <= 0xdfff ? at + 12 : NOT_TAKEN;
 }
 
 /** A number or a literal. */
@@ -188,7 +129,7 @@ function scanNumber(start: usize, recorded: bool): usize {
     own = own && !zero && isOwnScale(first, mark, exponent, at);
   }
   own = own && digits <= SAFE_DIGITS;
-  if (!own) odd += 1;
+  if (!own) countOdd();
   if (recorded) addToken(own ? NUMBER : NUMBER | ODD, start, at);
   return at;
 }
@@ -225,6 +166,8 @@ function scanObject(start: usize, recorded: i32, depth: i32): usize {
   const untidyBefore = untidy;
   const oddBefore = odd;
   const keys = clearKeyHashes();
+  // No JSON text is made of a map: its keys are compared when they are read (maps.ts).
+  const isMap = recorded > 0 && depth == 0;
   let at = skipSpace(start + 1);
   let byte = load<u8>(at);
   if (byte == CLOSE_BRACE) at += 1;
@@ -233,8 +176,7 @@ function scanObject(start: usize, recorded: i32, depth: i32): usize {
       const key = at + 1;
       at = scanString(at, recorded > 0);
       if (at == NOT_TAKEN) return NOT_TAKEN;
-      // JavaScript puts keys that are integers before the others, and of two that are alike it keeps one.
-      if (<u8>(load<u8>(key) - ZERO) <= 9 || (stringFlags & UNTIDY) != 0 || isAgain(keys, key, at - 1)) odd += 1;
+      if (!isMap && isOddKey(keys, key, at - 1)) countOdd();
       at = skipSpace(at);
       if (load<u8>(at) != COLON) return NOT_TAKEN;
       at = scanValue(skipSpace(at + 1), recorded - 1, depth + 1);
@@ -250,6 +192,13 @@ function scanObject(start: usize, recorded: i32, depth: i32): usize {
   dropKeyHashes(keys);
   if (recorded >= 0) closeToken(token, OBJECT | flagsSince(untidyBefore, oddBefore), at);
   return at;
+}
+
+/** JavaScript puts keys that are integers before the others, and of two that are alike it keeps one. */
+// @ts-ignore: decorator
+@inline
+function isOddKey(keys: usize, start: usize, end: usize): bool {
+  return <u8>(load<u8>(start) - ZERO) <= 9 || (stringFlags & UNTIDY) != 0 || isAgain(keys, start, end);
 }
 
 function scanArray(start: usize, recorded: i32, depth: i32): usize {

@@ -21,6 +21,9 @@ export const UNTIDY: u32 = 16;
 /** Flag of a value whose JSON text is for JavaScript to write: a number that it spells otherwise, keys that it would reorder. */
 export const ODD: u32 = 32;
 
+/** No place: the value is not taken. */
+export const NOT_TAKEN: usize = 0;
+
 /** Bytes of a token: kind and flags, start, end, and the token behind it with all it holds. */
 export const TOKEN: usize = 16;
 const MAX_TOKENS: usize = 64 * 1024;
@@ -33,10 +36,28 @@ export let top: usize = tape;
 /** More tokens came than there is room for: the line cannot be taken. */
 export let overflow: bool = false;
 
+/** What of the line so far is UNTIDY, and what is ODD, counted. */
+export let untidy: u32 = 0;
+export let odd: u32 = 0;
+
 /** Forgets the line. */
 export function clearTape(): void {
   top = tape;
   overflow = false;
+  untidy = 0;
+  odd = 0;
+}
+
+// @ts-ignore: decorator
+@inline
+export function countUntidy(): void {
+  untidy += 1;
+}
+
+// @ts-ignore: decorator
+@inline
+export function countOdd(): void {
+  odd += 1;
 }
 
 /** Adds a token. `start` and `end`: of a string what is between the quotes, of others the whole. */
