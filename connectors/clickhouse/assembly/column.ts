@@ -1,5 +1,6 @@
 /** A column of a block as it is written: see native.ts. */
 import { Growing } from '../../../src/scan/assembly/bytes';
+import { DICTIONARY_BYTES, Dictionary } from './dictionary';
 
 /** How many entries a map column has so far, and how many values its lists. */
 @final
@@ -28,7 +29,8 @@ class Counts {
 }
 
 const PART_BYTES: usize = offsetof<Growing>();
-const COLUMN_BYTES: usize = 4 * PART_BYTES + offsetof<Counts>();
+const DICTIONARY_PLACE: usize = 4 * PART_BYTES + offsetof<Counts>();
+const COLUMN_BYTES: usize = DICTIONARY_PLACE + DICTIONARY_BYTES;
 
 /**
  * The values of one column; a part that its kind does not have stays empty. The host knows the order of the parts. They lie one
@@ -47,6 +49,7 @@ export class Column {
     for (let part: usize = 0; part < 4; part++) Growing.at(place + part * PART_BYTES);
     const column = changetype<Column>(place);
     column.counts.clear();
+    Dictionary.at(place + DICTIONARY_PLACE);
     return column;
   }
 
@@ -61,7 +64,7 @@ export class Column {
     return changetype<Growing>(changetype<usize>(this) + PART_BYTES);
   }
 
-  /** Of maps: the keys. */
+  /** Of maps: the keys, as numbers of the dictionary. */
   @inline
   get keys(): Growing {
     return changetype<Growing>(changetype<usize>(this) + 2 * PART_BYTES);
@@ -78,10 +81,21 @@ export class Column {
     return changetype<Counts>(changetype<usize>(this) + 4 * PART_BYTES);
   }
 
-  /** The one behind it. */
+  /** Of maps, of their keys; of others, where it was begun, the values are numbers of its texts. */
+  @inline
+  get dictionary(): Dictionary {
+    return changetype<Dictionary>(changetype<usize>(this) + DICTIONARY_PLACE);
+  }
+
+  /** The one so many behind it. */
+  @inline
+  behind(columns: i32): Column {
+    return changetype<Column>(changetype<usize>(this) + COLUMN_BYTES * <usize>columns);
+  }
+
   @inline
   get next(): Column {
-    return changetype<Column>(changetype<usize>(this) + COLUMN_BYTES);
+    return this.behind(1);
   }
 
   keep(): void {
@@ -98,6 +112,7 @@ export class Column {
     this.keys.drop();
     this.ends.drop();
     this.counts.drop();
+    this.dictionary.drop();
   }
 
   clear(): void {
@@ -106,5 +121,6 @@ export class Column {
     this.keys.clear();
     this.ends.clear();
     this.counts.clear();
+    this.dictionary.clear();
   }
 }

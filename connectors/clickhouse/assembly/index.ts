@@ -21,6 +21,11 @@ export function start(columns: i32, listed: u32, version: u64): void {
   setWriter(writer);
 }
 
+/** See NativeWriter. */
+export function useDictionary(column: i32): void {
+  writer.useDictionary(column);
+}
+
 /** A selected column, in their order. */
 export function addColumn(kind: u32, key: u32): void {
   rows.addColumn(kind, key);

@@ -2,12 +2,12 @@
  * The rows of a block in ClickHouse's Native format (see ../native.ts), column by column. The host reads the columns from memory:
  * `buffers` tells where.
  */
-import { Growing, copyText } from '../../../src/scan/assembly/bytes';
+import { Growing } from '../../../src/scan/assembly/bytes';
 import { parseNumber } from '../../../src/scan/assembly/numbers';
 import { RowWriter } from '../../../src/scan/assembly/writer';
 import { Column } from './column';
-
-const MAX_LENGTH_BYTES: usize = 5;
+import { beginRow } from './dictionary';
+import { addText } from './text';
 
 @final
 export class NativeWriter extends RowWriter {
@@ -36,6 +36,11 @@ export class NativeWriter extends RowWriter {
     this.version = version;
   }
 
+  /** Says of a column, from 0, that its texts, or the keys of its maps, are of low cardinality. Before the first row. */
+  useDictionary(column: i32): void {
+    this.first.behind(column).dictionary.begin();
+  }
+
   @inline
   private column(): Column {
     const column = this.next;
@@ -46,15 +51,18 @@ export class NativeWriter extends RowWriter {
   begin(line: u64): void {
     if (this.open) this.drop();
     this.open = true;
+    beginRow();
     this.line = line;
     this.next = this.first;
   }
 
   @inline
   text(start: usize, end: usize, plain: bool): void {
-    const values = this.column().values;
+    const column = this.column();
+    const values = column.values;
     values.keep();
-    addText(values, start, end);
+    if (column.dictionary.begun) addNumber(values, column.dictionary.numberOf(start, end - start));
+    else addText(values, start, end);
   }
 
   uint16(value: i32, isNull: bool): void {
@@ -110,7 +118,7 @@ export class NativeWriter extends RowWriter {
 
   @inline
   mapKey(start: usize, end: usize, plain: bool): void {
-    addText(this.map.keys, start, end);
+    addNumber(this.map.keys, this.map.dictionary.numberOf(start, end - start));
   }
 
   mapList(values: u32): void {
@@ -152,7 +160,10 @@ export class NativeWriter extends RowWriter {
     this.rows = 0;
   }
 
-  /** One after the other for each column, that of versions last: places and lengths of head, keys, ends, values. */
+  /**
+   * One after the other for each column, that of versions last: places and lengths of head, keys, ends, values, and the texts of the
+   * dictionary, and how many these are.
+   */
   tell(to: usize): void {
     if (this.open) this.drop();
     let at = to;
@@ -162,6 +173,9 @@ export class NativeWriter extends RowWriter {
       at = tellOne(at, column.keys);
       at = tellOne(at, column.ends);
       at = tellOne(at, column.values);
+      at = tellOne(at, column.dictionary.texts);
+      store<u32>(at, column.dictionary.count);
+      at += 4;
     }
   }
 }
@@ -172,28 +186,10 @@ function tellOne(to: usize, buffer: Growing): usize {
   return to + 8;
 }
 
-/** A string: its length in bytes (LEB128), then the bytes. */
 // @ts-ignore: decorator
 @inline
-function addText(to: Growing, start: usize, end: usize): void {
-  const length = end - start;
-  const at = to.reserve(length + MAX_LENGTH_BYTES);
-  if (length <= 0x7f) {
-    store<u8>(at, <u8>length);
-    copyText(at + 1, start, length);
-    to.end = at + 1 + length;
-  } else addLongText(to, at, start, length);
-}
-
-/** The same for one whose length takes more than a byte; there is room for it at `end`. */
-function addLongText(to: Growing, end: usize, start: usize, length: usize): void {
-  let at = end;
-  let rest = length;
-  for (; rest > 0x7f; rest >>= 7) {
-    store<u8>(at, <u8>(rest | 0x80));
-    at += 1;
-  }
-  store<u8>(at, <u8>rest);
-  copyText(at + 1, start, length);
-  to.end = at + 1 + length;
+function addNumber(to: Growing, number: u32): void {
+  const at = to.reserve(4);
+  store<u32>(at, number);
+  to.end = at + 4;
 }

@@ -125,6 +125,53 @@ test('a row that is not ended leaves nothing, neither in its columns nor in the 
   );
 });
 
+test('texts of low cardinality are found again among many, also those that differ behind their beginning only', async () => {
+  const writer = createRowWriter(FEW, OPTIONS, []);
+  const textOf = (n: number): string =>
+    ['', 'b', `${n % 700}`, 'x'.repeat(16), `${'y'.repeat(40)}${n % 900}`][n % 5] ?? '';
+  const expected: unknown[] = [];
+  const rows = 5_000;
+  for (let n = 0; n < rows; n++) {
+    const [country, key] = [textOf(n), textOf(3 * n + 2)];
+    // Its texts are given up with it, whether they were new or not.
+    writer.begin(n);
+    writer.text('dropped.example');
+    writer.uint16(null);
+    writer.text(textOf(n + 1));
+    if (n % 3 === 0) writer.textMap([[`dropped${n}`, '']]);
+    row(writer, n, `d${n}`, {
+      country,
+      technologies: [[key, country]],
+      dns_records: n % 7 === 0 ? [[key, [country]]] : [],
+    });
+    expected.push([country, { [key]: country }, n % 7 === 0 ? { [key]: [country] } : {}]);
+  }
+  const found = await readBack([writer.take()]);
+  const byNumber = found.toSorted(
+    (a, b) => Number(String(a['domain']).slice(1)) - Number(String(b['domain']).slice(1)),
+  );
+  expect(byNumber.map(({ country, technologies, dns_records }) => [country, technologies, dns_records])).toEqual(
+    expected,
+  );
+});
+
+test('what was written does not depend on rows that were given up, nor on the blocks before', () => {
+  const kept = createRowWriter(FEW, OPTIONS, []);
+  const given = createRowWriter(FEW, OPTIONS, []);
+  for (const block of [0, 1]) {
+    for (let n = 0; n < 1_000; n++) {
+      const values = { country: `c${(block + n * 7) % 300}`, technologies: [[`t${n % 50}`, '']] };
+      given.begin(n);
+      given.text('dropped.example');
+      given.uint16(1);
+      given.text(`dropped${n}`);
+      row(given, n, `d${n}`, values);
+      row(kept, n, `d${n}`, values);
+    }
+    expect(Buffer.from(given.take()).equals(Buffer.from(kept.take()))).toBe(true);
+  }
+});
+
 test('texts are taken as they are, whatever their length', async () => {
   const columns = selectColumns(['ip_address']);
   const writer = createRowWriter(columns, OPTIONS, []);
