@@ -90,20 +90,22 @@ export class ClickHouseLoad implements Load {
     const before = live.sources[this.#work.source] ?? null;
     checkRejected(totals, context.maxRejected);
     if (!context.force) checkRows(totals, before?.run.result.rowsWritten ?? null, context.minRows);
-    // Counted while other things are looked at, which take less of the server. Who needs it hears when it fails.
+    // Side by side with what is made of the rows, which stays in staging until they are known to be right.
     const landed = countLanded(this.#staging, signal);
-    landed.catch(() => {});
-    const [columns] = await together(sourceColumns(this.#staging, signal), verifyRows(this.#staging, signal));
-    this.#work = { ...this.#work, sourceColumns: columns };
-    const result = { ...resultOf(totals), ...columnNews(before?.sourceColumns ?? null, columns) };
+    const verified = together(sourceColumns(this.#staging, signal), verifyRows(this.#staging, signal));
+    const resultWith = (columns: readonly string[]): LoadResult => {
+      this.#work = { ...this.#work, sourceColumns: columns };
+      return { ...resultOf(totals), ...columnNews(before?.sourceColumns ?? null, columns) };
+    };
     if (mode === 'sync' && (shared || Object.keys(live.sources).length > 0)) {
       const comparable = before === null || before.layout === layoutOf(context.tables.columns);
-      const counts = await buildDelta(this.#staging, context.tables, this.#work, { landed, comparable }, signal);
-      return this.#ready({ ...result, ...counts }, signal);
+      const built = buildDelta(this.#staging, context.tables, this.#work, { landed, comparable }, signal);
+      const [[columns], counts] = await together(verified, built);
+      return this.#ready({ ...resultWith(columns), ...counts }, signal);
     }
-    const all = await landed;
+    const [[columns], all] = await together(verified, landed);
     const { rows } = all;
-    const inserted = { ...result, inserted: rows };
+    const inserted = { ...resultWith(columns), inserted: rows };
     await buildNext(this.#staging, table, mode, this.#work, all, signal);
     if (mode !== 'append') return this.#exchange(live, inserted, rows, signal);
     await buildPartition(this.#staging, this.#work, rows, signal);
