@@ -11,7 +11,7 @@ import { compressTo } from '../../src/sandbox/compress.ts';
 import type { DatasetSlug } from '../../src/sandbox/datasets.ts';
 import { generateLines } from '../../src/sandbox/generate.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/service.ts';
-import { createWorld, dateOf } from '../../src/sandbox/world.ts';
+import { createWorld, dateOf, type Rates } from '../../src/sandbox/world.ts';
 import { endServer } from '../support/servers.ts';
 import { type Finished, measured, usageOf } from './processes.ts';
 
@@ -23,13 +23,25 @@ export interface SnapshotFile {
   readonly bytes: number;
 }
 
-/** The file of a snapshot, made once and kept: only its use is measured. */
-export async function snapshotFile(dataset: DatasetSlug, rows: number, snapshot: number): Promise<SnapshotFile> {
-  const world = createWorld({ rows, seed: 1 });
+/** What differs between two snapshots, where it is not what the sandbox makes differ; `name` tells their files apart. */
+export interface Differing {
+  readonly name: string;
+  readonly rates: Rates;
+}
+
+/** The file of a snapshot, made once and kept: only its use is measured. The first is the same whatever differs later. */
+export async function snapshotFile(
+  dataset: DatasetSlug,
+  rows: number,
+  snapshot: number,
+  differing?: Differing,
+): Promise<SnapshotFile> {
+  const world = createWorld({ rows, seed: 1, ...(differing === undefined ? {} : { rates: differing.rates }) });
   const folder = join(ROOT, '.cache', 'bench');
   await mkdir(folder, { recursive: true });
   const date = dateOf(world, snapshot);
-  const path = join(folder, `bench-${dataset}-${rows}-${date}.jsonl.zst`);
+  const kind = differing === undefined ? dataset : `${dataset}-${differing.name}`;
+  const path = join(folder, `bench-${kind}-${rows}-${date}.jsonl.zst`);
   const existing = await stat(path).catch(() => null);
   const bytes = existing?.size ?? (await compressTo(path, generateLines({ world, snapshot, dataset }), { level: 3 }));
   return { path, date, bytes };

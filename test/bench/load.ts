@@ -18,12 +18,16 @@ const rows = Number(values.rows);
 const dataset = 'all-data';
 const first = await snapshotFile(dataset, rows, 0);
 const second = await snapshotFile(dataset, rows, 1);
+const changedOnly = { changed: 0.03, gone: 0, added: 0, rechecked: 0 };
+const changed = await snapshotFile(dataset, rows, 1, { name: 'changed', rates: changedOnly });
 
 /** Of one round. */
 interface Figures {
   readonly what: string;
   /** Times as fast as ClickHouse's own ingestion in this round; null outside of rounds. */
   readonly timesOwn: number | null;
+  /** Of a second snapshot: times as long as the first load just before; null for anything else. */
+  readonly timesFirst: number | null;
   readonly seconds: number;
   readonly cpuSeconds: number | null;
   readonly peakMiB: number | null;
@@ -32,7 +36,9 @@ interface Figures {
 
 const OWN = "ClickHouse's own ingestion";
 const FIRST = 'domainsync, first sync';
+/** Of the sandbox: 3 % of rows changed, 1 % gone, 1 % new, and of 5 % only a date of checking moved. */
 const SECOND = 'domainsync, second snapshot';
+const CHANGED = 'domainsync, second snapshot, 3 % changed';
 
 function script(name: string): string {
   return fileURLToPath(new URL(name, import.meta.url));
@@ -41,7 +47,7 @@ function script(name: string): string {
 function ofRun(what: string, run: Measured, own?: Figures): Figures {
   const { seconds, cpuSeconds, peakMiB, serverCpuSeconds } = run;
   const timesOwn = own === undefined ? null : own.seconds / seconds;
-  return { what, timesOwn, seconds, cpuSeconds, peakMiB, serverCpuSeconds };
+  return { what, timesOwn, timesFirst: null, seconds, cpuSeconds, peakMiB, serverCpuSeconds };
 }
 
 async function ownIngestion(bench: Bench, file: SnapshotFile): Promise<Figures> {
@@ -50,7 +56,7 @@ async function ownIngestion(bench: Bench, file: SnapshotFile): Promise<Figures> 
   const loaded = Number(await bench.statement('SELECT count() FROM own'));
   if (loaded !== rows) throw new Error(`ClickHouse loaded ${loaded} of ${rows} rows`);
   await bench.statement('DROP TABLE own SYNC');
-  return { what: OWN, timesOwn: 1, seconds, cpuSeconds: null, peakMiB: null, serverCpuSeconds };
+  return { what: OWN, timesOwn: 1, timesFirst: null, seconds, cpuSeconds: null, peakMiB: null, serverCpuSeconds };
 }
 
 async function plainScript(bench: Bench, file: SnapshotFile): Promise<Figures> {
@@ -67,21 +73,31 @@ async function parseLoop(file: SnapshotFile): Promise<Figures> {
   const { stdout, peakMiB } = await measured(process.execPath, [script('parse-loop.ts'), file.path], '.');
   const { seconds } = JSON.parse(stdout) as { seconds: number };
   const what = 'bare JSON.parse loop, one thread';
-  return { what, timesOwn: null, seconds, cpuSeconds: seconds, peakMiB, serverCpuSeconds: null };
+  return { what, timesOwn: null, timesFirst: null, seconds, cpuSeconds: seconds, peakMiB, serverCpuSeconds: null };
 }
 
 async function round(bench: Bench): Promise<Figures[]> {
-  await bench.publish(dataset, first);
   const own = await ownIngestion(bench, first);
   await bench.settled();
-  const replace = await bench.sync(dataset, { mode: 'replace' });
+  await bench.publish(dataset, first);
+  const figures = [own, ofRun('domainsync, mode replace', await bench.sync(dataset, { mode: 'replace' }), own)];
+  for (const [what, next] of [
+    [SECOND, second],
+    [CHANGED, changed],
+  ] as const) {
+    await bench.reset();
+    await bench.publish(dataset, first);
+    const loaded = await bench.sync(dataset);
+    await bench.settled();
+    await bench.publish(dataset, next);
+    const compared = await bench.sync(dataset);
+    figures.push(ofRun(FIRST, loaded, own), {
+      ...ofRun(what, compared, own),
+      timesFirst: compared.seconds / loaded.seconds,
+    });
+  }
   await bench.reset();
-  const sync = await bench.sync(dataset);
-  await bench.settled();
-  await bench.publish(dataset, second);
-  const next = await bench.sync(dataset);
-  await bench.reset();
-  return [own, ofRun('domainsync, mode replace', replace, own), ofRun(FIRST, sync, own), ofRun(SECOND, next, own)];
+  return figures;
 }
 
 async function withoutRounds(bench: Bench): Promise<Figures[]> {
@@ -90,7 +106,7 @@ async function withoutRounds(bench: Bench): Promise<Figures[]> {
   return [
     await plainScript(bench, first),
     await parseLoop(first),
-    { what: 'cp of the file', timesOwn: null, ...copy, serverCpuSeconds: null },
+    { what: 'cp of the file', timesOwn: null, timesFirst: null, ...copy, serverCpuSeconds: null },
   ];
 }
 
@@ -106,6 +122,7 @@ function rowOf(what: string, all: readonly Figures[]): (string | number | null)[
     middle('seconds', 2),
     Math.round(rows / median(figures.map(({ seconds }) => seconds))),
     middle('timesOwn', 2),
+    middle('timesFirst', 2),
     middle('cpuSeconds', 1),
     middle('serverCpuSeconds', 1),
     middle('peakMiB', 0),
@@ -113,18 +130,11 @@ function rowOf(what: string, all: readonly Figures[]): (string | number | null)[
 }
 
 await withBench(async (bench) => {
-  const rounds: Figures[][] = [];
-  for (let n = 0; n < Number(values.rounds); n++) rounds.push(await round(bench));
-  await bench.publish(dataset, first);
-  const figures = [...rounds.flat(), ...(await withoutRounds(bench))];
+  const figures: Figures[] = [];
+  for (let n = 0; n < Number(values.rounds); n++) figures.push(...(await round(bench)));
+  figures.push(...(await withoutRounds(bench)));
   printTable(
-    ['what', 'seconds', 'rows/s', 'times own', 'CPU s', 'ClickHouse CPU s', 'peak MiB'],
+    ['what', 'seconds', 'rows/s', 'times own', 'of the first load', 'CPU s', 'ClickHouse CPU s', 'peak MiB'],
     [...new Set(figures.map(({ what }) => what))].map((what) => rowOf(what, figures)),
-  );
-  const secondsOf = (of: readonly Figures[], what: string): number =>
-    of.find((one) => one.what === what)?.seconds ?? NaN;
-  const ratios = rounds.map((of) => secondsOf(of, SECOND) / secondsOf(of, FIRST));
-  process.stdout.write(
-    `\nThe second snapshot took ${median(ratios).toFixed(2)} times as long as the first load (${ratios.map((ratio) => ratio.toFixed(2)).join(', ')}).\n`,
   );
 });
