@@ -161,3 +161,8 @@ export async function everythingTold(worker: TestWorker, redis: TestRedis, init?
   const answers = await Promise.all(paths.map(async (path) => (await worker.get(path, init)).text()));
   return [...answers, worker.text(), await redis.dump()].join('\n');
 }
+
+/** Asks for a load. A worker that has just started may not have reached Redis yet, and says so. */
+export async function asked(worker: TestWorker, pipeline: string): Promise<void> {
+  await until(async () => (await worker.get(`/api/pipelines/${pipeline}/sync`, { method: 'POST' })).status === 202);
+}

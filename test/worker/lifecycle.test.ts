@@ -5,7 +5,7 @@ import type { SandboxOptions } from '../../src/sandbox/service.ts';
 import { type Lab, openLab } from '../support/lab.ts';
 import { type Proxy as RedisProxy, startProxy } from '../support/proxy.ts';
 import { until } from '../support/until.ts';
-import { EVERY_SECOND, untilHolds, type WorkerLab, withWorkers as withWorkersOf } from '../support/workers.ts';
+import { asked, EVERY_SECOND, untilHolds, type WorkerLab, withWorkers as withWorkersOf } from '../support/workers.ts';
 import { random } from '../support/zst.ts';
 
 let lab: Lab;
@@ -29,7 +29,7 @@ test('two workers: a load is stopped by SIGTERM with 0, and the other goes on fr
     // Some of the blocks land, and no more before the other worker comes.
     project.sandbox.misbehave({ fault: { kind: 'stall', afterBytes: 4_500_000 }, route: 'download', probe: false });
     const first = start();
-    await first.get('/api/pipelines/all/sync', { method: 'POST' }).then(({ status }) => expect(status).toBe(202));
+    await asked(first, 'all');
     const run = await until(async () => {
       const { run: live } = await first.pipeline('all');
       return live !== null && live.rows > 0 ? live : null;
@@ -56,7 +56,7 @@ test('a second signal ends it at once', async () => {
     await configure('  all: { dataset: all-data, to: { clickhouse: { table: everything } } }');
     project.sandbox.misbehave({ fault: { kind: 'stall', afterBytes: 100_000 }, route: 'download', probe: false });
     const worker = start();
-    await worker.get('/api/pipelines/all/sync', { method: 'POST' });
+    await asked(worker, 'all');
     await until(async () => (await worker.pipeline('all')).run !== null);
     // Both have come when it looks: the first one cannot have ended anything yet.
     for (const signal of ['SIGSTOP', 'SIGTERM', 'SIGINT'] as const) worker.child.kill(signal);

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { withBrowser } from '../support/browser.ts';
 import { type Lab, openLab } from '../support/lab.ts';
 import { until } from '../support/until.ts';
-import { type TestWorker, untilHolds, withWorkers } from '../support/workers.ts';
+import { asked, type TestWorker, untilHolds, withWorkers } from '../support/workers.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const TOKEN = 'page-token-0123456789';
@@ -83,14 +83,12 @@ test('loads that have ended, plots, an error with what to do, rejected lines; on
   await withWorkers({ rows: 2_000, clickhouse: lab.clickhouse }, async ({ project, configure, start }) => {
     await configure(PIPELINES);
     const worker = start();
-    const sync = async (name: string): Promise<void> =>
-      void (await worker.get(`/api/pipelines/${name}/sync`, { method: 'POST' }));
-    await sync('all');
+    await asked(worker, 'all');
     await untilHolds(worker, 'all', project.sandbox.date());
     for (let n = 0; n < 3; n += 1) {
       const date = await project.sandbox.publish();
       await until(async () => (await worker.pipeline('all')).queued === null);
-      await sync('all');
+      await asked(worker, 'all');
       await untilHolds(worker, 'all', date);
     }
     const bytes = zstdCompressSync('{"Domain":"a.com"}\n<img src=x onerror=alert(1)> \u001b[31m\n');
