@@ -2,7 +2,6 @@
 import type { Server } from './client.ts';
 import { parseStagingTable, RUNS_TABLE, type StagingPart, stagingPrefix, stagingTable } from './names.ts';
 import { parseComment, type WorkState } from './state.ts';
-import { together } from './together.ts';
 
 /** The tables of one epoch that exist. */
 export interface StagingSet {
@@ -31,23 +30,26 @@ export async function listSets(server: Server, pipeline: string, signal: AbortSi
   return [...sets.values()].sort((a, b) => b.epoch - a.epoch);
 }
 
-/** Drops the tables of one epoch, `rows` last: a kill leaves what tells the epoch. */
+/** Drops the tables of one epoch, `rows` last. */
 export async function dropSet(
   server: Server,
   pipeline: string,
   set: Pick<StagingSet, 'epoch' | 'parts'>,
   signal: AbortSignal,
 ): Promise<void> {
-  const drop = (part: StagingPart): Promise<void> =>
-    server.repeatable(`DROP TABLE IF EXISTS ${server.table(stagingTable(pipeline, set.epoch, part))} SYNC`, signal);
-  await together(...set.parts.filter((part) => part !== 'rows').map(drop));
-  if (set.parts.includes('rows')) await drop('rows');
+  for (const part of set.parts.toSorted((a, b) => Number(a === 'rows') - Number(b === 'rows'))) {
+    await server.repeatable(
+      `DROP TABLE IF EXISTS ${server.table(stagingTable(pipeline, set.epoch, part))} SYNC`,
+      signal,
+    );
+  }
 }
 
 /** The highest epoch that the pipeline has ever had, 0 before the first. */
 export async function highestEpoch(server: Server, pipeline: string, signal: AbortSignal): Promise<number> {
-  const [[set], recorded] = await together(listSets(server, pipeline, signal), recordedEpoch(server, pipeline, signal));
-  return Math.max(set?.epoch ?? 0, recorded);
+  // In this order: a load that ends is on record before its tables go.
+  const [set] = await listSets(server, pipeline, signal);
+  return Math.max(set?.epoch ?? 0, await recordedEpoch(server, pipeline, signal));
 }
 
 /** The highest epoch of a load that has ended. */

@@ -17,7 +17,6 @@ import { literal, type StagingPart, stagingTable } from './names.ts';
 import { type TableMode, tableKeys } from './schema.ts';
 import { dropSet, highestEpoch, listSets, recordedEpoch, type StagingSet } from './staging-sets.ts';
 import type { WorkState } from './state.ts';
-import { together } from './together.ts';
 
 /** A heartbeat every so often, ms; an owner counts as gone after as long without one, also one that is only stopped. */
 const HEARTBEAT_MS = 10_000;
@@ -143,13 +142,10 @@ export async function createStaging(
   signal: AbortSignal,
 ): Promise<Staging> {
   const owner = await newOwner();
-  const [highest, settings] = await together(
-    highestEpoch(server, pipeline, signal),
-    landingSettings(server, landedParts(state.file.size), signal),
-  );
-  const epoch = Math.max(above, highest) + 1;
+  const epoch = Math.max(above, await highestEpoch(server, pipeline, signal)) + 1;
   const comment = literal(JSON.stringify({ ...state, owner } satisfies WorkState));
   const rows = server.table(stagingTable(pipeline, epoch, 'rows'));
+  const settings = await landingSettings(server, landedParts(state.file.size), signal);
   try {
     // A MergeTree whatever the live table is: rows that replace one another must not be merged before they are counted.
     await server.command(
@@ -164,16 +160,15 @@ export async function createStaging(
   return letGoOnFailure(staging, async () => {
     // Two that read different epochs both get a table. The later one sees the other's, unless that is of an epoch whose
     // load has ended since: then it is the other that was too slow, and finds its own epoch on record.
-    const [recorded, sets] = await together(
-      recordedEpoch(server, pipeline, signal),
-      listSets(server, pipeline, signal),
-    );
+    const recorded = await recordedEpoch(server, pipeline, signal);
+    const sets = await listSets(server, pipeline, signal);
     const earlier = sets.some((set) => set.work !== null && set.epoch > recorded && set.epoch < epoch);
     if (epoch <= recorded || earlier) {
       await dropSet(server, pipeline, { epoch, parts: ['rows'] }, signal);
       throw runElsewhere(pipeline);
     }
-    await together(createBlocksTable(staging, signal), staging.startHeartbeat(signal));
+    await createBlocksTable(staging, signal);
+    await staging.startHeartbeat(signal);
     return staging;
   });
 }
@@ -221,7 +216,8 @@ export async function takeOver(
       }
     }
     if (set.work !== null) await staging.save(set.work, signal);
-    await together(createBlocksTable(staging, signal), staging.startHeartbeat(signal));
+    await createBlocksTable(staging, signal);
+    await staging.startHeartbeat(signal);
     return staging;
   });
 }
@@ -246,10 +242,15 @@ async function lastHeartbeat(
 ): Promise<number | null> {
   if (!set.parts.includes('lease')) return null;
   const lease = server.table(stagingTable(pipeline, set.epoch, 'lease'));
-  const [row] = await server.query<{ beats: string; seconds: number }>(
+  const beats = server.query<{ beats: string; seconds: number }>(
     `SELECT count() AS beats, dateDiff('second', max(at), now64()) AS seconds FROM ${lease}`,
     signal,
   );
+  const [row] = await beats.catch((error: unknown) => {
+    // Dropped or renamed since the tables were listed: somebody is at work with them this very moment.
+    if (serverCode(error) === SERVER_CODES.UNKNOWN_TABLE) return [{ beats: '1', seconds: 0 }];
+    throw error;
+  });
   return row === undefined || row.beats === '0' ? null : Number(row.seconds);
 }
 

@@ -16,7 +16,10 @@ test('two runs at once: both end with 0, one says that the other is at work, the
     for (let round = 0; round < ROUNDS; round += 1) {
       if (round > 0) await sandbox.publish();
       const both = await Promise.all([project.run('sync', '--json'), project.run('sync', '--json')]);
-      expect(both.map(({ code }) => code)).toEqual([0, 0]);
+      expect(
+        both.map(({ code }) => code),
+        both.map(({ stdout }) => stdout).join('\n'),
+      ).toEqual([0, 0]);
       const reports = both.map((finished) => {
         const { pipelines } = jsonDocument<{ pipelines: { outcome: string; error?: { code: string } }[] }>(finished);
         return pipelines.map(({ outcome, error }) => error?.code ?? outcome).join();
