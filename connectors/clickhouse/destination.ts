@@ -32,7 +32,6 @@ import type { TableMode } from './schema.ts';
 import { createStaging, letGoOnFailure, runElsewhere, type Staging, takeOver } from './staging.ts';
 import { dropSet, listSets } from './staging-sets.ts';
 import { emptyLiveState, type HeldSource, type LiveState, loadKey, type WorkState } from './state.ts';
-import { together } from './together.ts';
 import { landedBlocks } from './verify.ts';
 import { MAX_REVISION } from './version.ts';
 
@@ -83,9 +82,8 @@ export class ClickHouseDestination implements Destination {
   }
 
   async held(signal: AbortSignal): Promise<Held | null> {
-    const refused = refuseUnfit(this.#server, this.#options, signal);
-    const [held] = await together(holding(this.#server, this.#part, signal), refused);
-    return held;
+    const state = await refuseUnfit(this.#server, this.#options, signal);
+    return holding(this.#server, state, this.#part, signal);
   }
 
   refuse(signal: AbortSignal): Promise<void> {
@@ -129,8 +127,8 @@ export class ClickHouseDestination implements Destination {
     }
   }
 
-  #heldBeside(file: RemoteFile, signal: AbortSignal): Promise<HeldSource | undefined> {
-    return heldBeside(this.#server, this.#part, file, signal);
+  async #heldBeside(file: RemoteFile, signal: AbortSignal): Promise<HeldSource | undefined> {
+    return heldBeside(this.#server, await this.#liveState(signal), this.#part, file, signal);
   }
 
   async rollback(signal: AbortSignal): Promise<RolledBack> {
@@ -194,7 +192,7 @@ export class ClickHouseDestination implements Destination {
   /** Goes on with a load, into the table that is there now: a person may have dropped the one that it was begun for. */
   async #goOn(staging: Staging, begun: WorkState, force: boolean, signal: AbortSignal): Promise<Load> {
     const state = await this.#liveState(signal);
-    const held = await this.#heldBeside(begun.file, signal);
+    const held = await heldBeside(this.#server, state, this.#part, begun.file, signal);
     const work = { ...begun, table: state?.id ?? '', previousDate: held?.date ?? null };
     if (work.table !== begun.table) await staging.save(work, signal);
     return this.#resumed(staging, work, this.#context(force, work), signal);
@@ -211,7 +209,8 @@ export class ClickHouseDestination implements Destination {
   async #begin(request: LoadRequest, key: string, above: number, signal: AbortSignal): Promise<Load> {
     const { file, force } = request;
     const { pipeline, mode } = this.#options;
-    const [held, live] = await together(this.#heldBeside(file, signal), this.#liveState(signal));
+    const live = await this.#liveState(signal);
+    const held = await heldBeside(this.#server, live, this.#part, file, signal);
     const revision = held?.date === file.date ? held.revision + 1 : 0;
     if (revision > MAX_REVISION) {
       const what = `the files of ${file.date} have been loaded ${revision} times: more revisions of one date cannot be told apart`;
@@ -249,7 +248,7 @@ export class ClickHouseDestination implements Destination {
 
   async status(signal: AbortSignal): Promise<DestinationStatus> {
     const { pipeline, table } = this.#options;
-    const held = await holding(this.#server, this.#part, signal);
+    const held = await holding(this.#server, await this.#liveState(signal), this.#part, signal);
     const report = await reportOf(this.#server, pipeline, held, signal);
     return { destination: this.name, object: `${this.#server.database}.${table}`, ...report };
   }

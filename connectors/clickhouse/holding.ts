@@ -1,10 +1,10 @@
-/** What a pipeline's table holds, as the modes mean it. */
+/** What a pipeline's table holds, as the modes mean it; its state is null where there is no table. */
 import type { Held, RemoteFile } from '../../src/types.ts';
 import type { Server } from './client.ts';
 import { readHeld } from './exchange.ts';
-import { heldFiles, readLiveState } from './held.ts';
+import { heldFiles } from './held.ts';
 import type { TableMode } from './schema.ts';
-import { type HeldSource, isNewer } from './state.ts';
+import { type HeldSource, isNewer, type LiveState } from './state.ts';
 
 /** The part of a table that a pipeline loads. */
 export interface TablePart {
@@ -21,9 +21,12 @@ export function previousTable(table: string): string {
 }
 
 /** The newest file, with what else a decision needs: older files in mode `append`, one rolled back in mode `replace`. */
-export async function holding(server: Server, part: TablePart, signal: AbortSignal): Promise<Held | null> {
-  const { table, mode, source } = part;
-  const state = await readLiveState(server, table, signal);
+export async function holding(
+  server: Server,
+  state: LiveState | null,
+  { table, mode, source }: TablePart,
+  signal: AbortSignal,
+): Promise<Held | null> {
   const held = state?.sources[source];
   if (state === null || held === undefined) return null;
   if (mode === 'append') {
@@ -40,11 +43,11 @@ export async function holding(server: Server, part: TablePart, signal: AbortSign
 /** What is held that a load of a file has to be compared with: in mode `append` only what there is of its date. */
 export async function heldBeside(
   server: Server,
-  { table, mode, source }: TablePart,
+  state: LiveState | null,
+  { mode, source }: TablePart,
   file: Pick<RemoteFile, 'date'>,
   signal: AbortSignal,
 ): Promise<HeldSource | undefined> {
-  const state = await readLiveState(server, table, signal);
   const held = state?.sources[source];
   if (state === null || held === undefined || mode !== 'append') return held;
   const files = await heldFiles(server, { id: state.id, source }, signal);

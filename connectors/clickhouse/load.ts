@@ -4,7 +4,7 @@ import { asDomainsyncError, DomainsyncError } from '../../src/errors.ts';
 import type { BlockCounts, EncodedBlock, Encoding, Load, LoadResult } from '../../src/types.ts';
 import { buildPartition, replacePartition } from './append.ts';
 import { attachDelta, buildDelta, type LiveTables } from './apply.ts';
-import { blockRecord } from './block-record.ts';
+import { recordBlock } from './block-record.ts';
 import { exchangeNext, keepPrevious } from './exchange.ts';
 import { saveHeld } from './held.ts';
 import { recordEnded, recordLoaded, recordRejects } from './history.ts';
@@ -69,13 +69,7 @@ export class ClickHouseLoad implements Load {
         const insert = `INSERT INTO ${this.#staging.table('rows')} (${names.join(', ')}) FORMAT Native`;
         await server.insertBlock(insert, block.payload, `rows/${block.number}`, signal);
       }
-      // After the rows: a kill in between sends the block again, and the token makes that do nothing.
-      await server.insertBlock(
-        `INSERT INTO ${this.#staging.table('blocks')} FORMAT JSONEachRow`,
-        Buffer.from(JSON.stringify(blockRecord(block))),
-        `block/${block.number}`,
-        signal,
-      );
+      await recordBlock(server, this.#staging.table('blocks'), block, signal);
     }, signal);
     this.#landed.set(block.number, block.counts);
   }

@@ -52,21 +52,23 @@ const LOW_CARDINALITY = words(1n);
 const INDEXES = 0x202n;
 const INDEX_BYTES = 4;
 
+/** How a selected column lies in a block: as a map, as texts of low cardinality, or as any other. */
+type Layout = 'map' | 'indexed' | 'plain';
+
 class NativeRows extends ScannedRows<NativeExports> {
   readonly #heads: readonly Buffer<ArrayBuffer>[];
-  /** Of the selected columns: a map, texts of low cardinality, or any other. */
-  readonly #kinds: readonly ('map' | 'indexed' | 'plain')[];
+  readonly #layouts: readonly Layout[];
   readonly #days: number;
   readonly #source: Buffer<ArrayBuffer>;
 
   constructor(columns: readonly Column[], { fileDate, revision, source }: NativeOptions, where: Where) {
     const version = versionOf({ fileDate, revision, line: 0, deleted: false });
-    const kinds = columns.map(kindOf);
+    const layouts = columns.map(layoutOf);
     super(new URL('./native.wasm', import.meta.url), columns, where, (exports, listedKeys) => {
       exports.start(columns.length, listedKeys, version);
-      for (const [column, kind] of kinds.entries()) if (kind !== 'plain') exports.useDictionary(column);
+      for (const [column, layout] of layouts.entries()) if (layout !== 'plain') exports.useDictionary(column);
     });
-    this.#kinds = kinds;
+    this.#layouts = layouts;
     this.#days = Number(version >> DAYS_SHIFT);
     this.#source = textOf(source);
     this.#heads = [
@@ -111,7 +113,7 @@ class NativeRows extends ScannedRows<NativeExports> {
       return [words(INDEXES, BigInt(word(TOLD.textCount))), part(TOLD.texts), words(count), indexes];
     };
     const [head, values] = [part(TOLD.head), part(TOLD.values)];
-    switch (this.#kinds[column]) {
+    switch (this.#layouts[column]) {
       case 'map':
         return [LOW_CARDINALITY, head, ...indexed(part(TOLD.keys)), part(TOLD.ends), values];
       case 'indexed':
@@ -122,7 +124,7 @@ class NativeRows extends ScannedRows<NativeExports> {
   }
 }
 
-function kindOf({ kind, lowCardinality }: Column): 'map' | 'indexed' | 'plain' {
+function layoutOf({ kind, lowCardinality }: Column): Layout {
   if (kind === 'text-map' || kind === 'list-map' || kind === 'unparsed') return 'map';
   return kind === 'text' && lowCardinality ? 'indexed' : 'plain';
 }

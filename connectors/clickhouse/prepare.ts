@@ -73,17 +73,23 @@ async function ensureView(server: Server, options: PrepareOptions, signal: Abort
 
 /**
  * What a load would be refused with before it begins, found without changing anything: before a download, and for `check`.
+ * @returns the live table's state, null where there is none
  * @throws as prepareTables
  */
-export async function refuseUnfit(server: Server, options: PrepareOptions, signal: AbortSignal): Promise<void> {
+export async function refuseUnfit(
+  server: Server,
+  options: PrepareOptions,
+  signal: AbortSignal,
+): Promise<LiveState | null> {
   const [, , state] = await together(
     refuseOldServer(server, signal),
     refuseForeign(server, options, signal),
     readLiveState(server, options.table, signal),
   );
-  if (state === null) return;
+  if (state === null) return null;
   checkMode(server, options, state);
   await checkColumns(server, options, state, signal);
+  return state;
 }
 
 async function refuseOldServer(server: Server, signal: AbortSignal): Promise<void> {

@@ -242,16 +242,17 @@ async function lastHeartbeat(
 ): Promise<number | null> {
   if (!set.parts.includes('lease')) return null;
   const lease = server.table(stagingTable(pipeline, set.epoch, 'lease'));
-  const beats = server.query<{ beats: string; seconds: number }>(
-    `SELECT count() AS beats, dateDiff('second', max(at), now64()) AS seconds FROM ${lease}`,
-    signal,
-  );
-  const [row] = await beats.catch((error: unknown) => {
+  try {
+    const [row] = await server.query<{ beats: string; seconds: number }>(
+      `SELECT count() AS beats, dateDiff('second', max(at), now64()) AS seconds FROM ${lease}`,
+      signal,
+    );
+    return row === undefined || row.beats === '0' ? null : Number(row.seconds);
+  } catch (error) {
     // Dropped or renamed since the tables were listed: somebody is at work with them this very moment.
-    if (serverCode(error) === SERVER_CODES.UNKNOWN_TABLE) return [{ beats: '1', seconds: 0 }];
+    if (serverCode(error) === SERVER_CODES.UNKNOWN_TABLE) return 0;
     throw error;
-  });
-  return row === undefined || row.beats === '0' ? null : Number(row.seconds);
+  }
 }
 
 /** The error of a run that finds its pipeline taken. */

@@ -11,7 +11,7 @@ import type {
   PublishedWork,
   Sent,
 } from '../../../src/types.ts';
-import { blockRecord } from '../block-record.ts';
+import { recordBlock } from '../block-record.ts';
 import { literal } from '../names.ts';
 import { buildNext, countLanded } from '../next.ts';
 import type { Staging } from '../staging.ts';
@@ -56,10 +56,7 @@ export class StagedLoad implements PublishedLoad {
         const insert = sql.insertStaged(this.#staging.table('rows'), version);
         await server.insertBlock(insert, block.payload, `rows/${block.number}`, signal);
       }
-      // After the rows: a kill in between sends the block again, and the token makes that do nothing.
-      const record = Buffer.from(JSON.stringify(blockRecord(block)));
-      const insert = `INSERT INTO ${this.#staging.table('blocks')} FORMAT JSONEachRow`;
-      await server.insertBlock(insert, record, `block/${block.number}`, signal);
+      await recordBlock(server, this.#staging.table('blocks'), block, signal);
     }, signal);
     this.landed.set(block.number, block.counts);
   }
