@@ -71,7 +71,7 @@ export async function run(job: RunJob, signal: AbortSignal): Promise<RunOutcome>
 async function runFile(job: RunJob, file: RemoteFile, signal: AbortSignal): Promise<RunOutcome> {
   const { source, destination, target, force } = job;
   const started = performance.now();
-  const held = await destination.held(signal);
+  const held = await destination.held(signal, force);
   const decision = decide(held, file, force);
   if (held !== null && decision !== 'load') return { kind: decision, file, held };
   const spool = await source.open(target, file, signal);

@@ -2,6 +2,7 @@
  * Mode `append`: a file becomes a partition of the table, in one part, by REPLACE PARTITION. Repeating it gives the rows
  * once, and another revision of a date takes the place of the one before.
  */
+import type { LiveTables } from './apply.ts';
 import { identifier, literal } from './names.ts';
 import { sourcePartition } from './next.ts';
 import { OWN_COLUMNS } from './schema.ts';
@@ -9,6 +10,7 @@ import type { Staging } from './staging.ts';
 import type { WorkState } from './state.ts';
 import { mergeToOnePart, repeatable, statement } from './statements.ts';
 import { versionOf } from './version.ts';
+import { checkReplaced } from './visible.ts';
 
 /** Makes `next` what REPLACE PARTITION takes. Repeatable: `next` is made anew before it. */
 export async function buildPartition(
@@ -30,10 +32,10 @@ export async function buildPartition(
   await mergeToOnePart(staging, 'next', signal);
 }
 
-/** Makes the file visible. Harmless when repeated. */
+/** Makes the file visible. Harmless when repeated. @throws DESTINATION_VERIFY_FAILED when it is not to be seen then */
 export async function replacePartition(
   staging: Staging,
-  live: string,
+  { name, live }: Pick<LiveTables, 'name' | 'live'>,
   work: WorkState,
   signal: AbortSignal,
 ): Promise<void> {
@@ -42,4 +44,6 @@ export async function replacePartition(
     `ALTER TABLE ${live} REPLACE PARTITION ${sourcePartition(work)} FROM ${staging.table('next')}`,
     signal,
   );
+  const where = `_source = ${literal(work.source)} AND _file_date = ${literal(work.file.date)}`;
+  await checkReplaced(staging, { name, table: live, where }, 'next', signal);
 }

@@ -26,11 +26,14 @@ import type { WorkState } from './state.ts';
 import { mergeToOnePart, numberOf, remade, repeatable, statement } from './statements.ts';
 import { together } from './together.ts';
 import { versionOf } from './version.ts';
+import { checkAttached, checkReplaced } from './visible.ts';
 
 /** The tables that a load ends in. */
 export interface LiveTables {
   readonly mode: TableMode;
-  /** Qualified and quoted. */
+  /** Bare name of the live table. */
+  readonly name: string;
+  /** The live table, qualified and quoted. */
   readonly live: string;
   /** Bare name of the table before the last exchange; null where none is kept. */
   readonly previous: string | null;
@@ -158,7 +161,7 @@ async function buildChanges(
   await mergeToOnePart(staging, 'changes', signal);
 }
 
-/** Makes a delta visible, then its changes. Harmless when repeated. */
+/** Makes a delta visible, then its changes. Harmless when repeated. @throws DESTINATION_VERIFY_FAILED when it is not to be seen then */
 export async function attachDelta(
   staging: Staging,
   tables: LiveTables,
@@ -170,6 +173,8 @@ export async function attachDelta(
     `ALTER TABLE ${tables.live} ATTACH PARTITION tuple() FROM ${staging.table('delta')}`,
     signal,
   );
+  if (tables.deletes || !tables.shared)
+    await checkAttached(staging, { name: tables.name, table: tables.live }, work, signal);
   // A first load of a source records no changes (contract 4).
   if (tables.changes === null || work.previousDate === null) return;
   if ((await numberOf(staging, `SELECT count() AS n FROM ${staging.table('changes')}`, signal)) === 0) return;
@@ -179,6 +184,12 @@ export async function attachDelta(
     `ALTER TABLE ${tables.changes} REPLACE PARTITION ${partition} FROM ${staging.table('changes')}`,
     signal,
   );
+  const feed = {
+    name: `${tables.name}_changes`,
+    table: tables.changes,
+    where: `(file_date, _revision, _source) = ${partition}`,
+  };
+  await checkReplaced(staging, feed, 'changes', signal);
 }
 
 async function countDifferences(staging: Staging, distinctRows: number, signal: AbortSignal): Promise<Counts> {

@@ -1,11 +1,18 @@
 /** One ClickHouse server, embedded or not, through its HTTP interface: statements in, DomainsyncErrors out. */
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings, createClient } from '@clickhouse/client';
+import {
+  type ClickHouseClient,
+  ClickHouseLogLevel,
+  type ClickHouseSettings,
+  createClient,
+  type ResponseHeaders,
+} from '@clickhouse/client';
 import { DomainsyncError } from '../../src/errors.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy, withRetry } from '../../src/retry.ts';
 import {
   FULL_DISK_HINT,
+  isMissing,
   isOfConnection,
   isOfNetwork,
   SERVER_CODES,
@@ -14,6 +21,7 @@ import {
   wasNotSent,
 } from './errors.ts';
 import { identifier } from './names.ts';
+import { NO_UUID, SameServer, SELECT_FOLDER, SELECT_IDENTITY, type ServerIdentity } from './same-server.ts';
 
 export interface ServerOptions {
   /** http(s)://host:port */
@@ -21,6 +29,8 @@ export interface ServerOptions {
   readonly database: string;
   readonly username: string;
   readonly password: string;
+  /** It is the embedded one. */
+  readonly embedded?: boolean;
   /** The user's own, passed with every statement; those below win. */
   readonly settings: Readonly<Record<string, string | number | boolean>>;
 }
@@ -111,10 +121,13 @@ const BLOCK_SETTINGS: ClickHouseSettings = {
 export class Server {
   readonly database: string;
   readonly #client: ClickHouseClient;
+  /** null: an embedded server, in front of which there is nothing. */
+  readonly #same: SameServer | null;
   #answered = false;
 
   constructor(options: ServerOptions) {
     this.database = options.database;
+    this.#same = options.embedded === true ? null : new SameServer((signal) => this.#askIdentity(signal));
     this.#client = createClient({
       url: options.url,
       username: options.username,
@@ -132,6 +145,16 @@ export class Server {
     });
   }
 
+  /** First of every run. @throws DESTINATION_REFUSED where several servers answer */
+  async identify(signal: AbortSignal): Promise<void> {
+    await this.#same?.identify(signal);
+  }
+
+  /** Whether the one that was identified answers still. @throws DESTINATION_REFUSED */
+  async confirmIdentity(signal: AbortSignal): Promise<void> {
+    await this.#same?.confirm(signal);
+  }
+
   /** A table of the configured database, qualified and quoted. */
   table(name: string): string {
     return `${identifier(this.database)}.${identifier(name)}`;
@@ -139,21 +162,23 @@ export class Server {
 
   /** Rows of a SELECT; 64-bit integers arrive as strings. Retried: reads do no harm. */
   async query<Row>(sql: string, signal: AbortSignal, params: Readonly<Record<string, unknown>> = {}): Promise<Row[]> {
-    return withRetry(
-      () =>
-        this.#guarded(async () => {
-          const result = await this.#client.query({
-            query: sql,
-            query_params: { ...params },
-            format: 'JSONEachRow',
-            abort_signal: signal,
-          });
-          const rows = await result.json<Row>();
-          checkWhole(rows.length, result.response_headers['x-clickhouse-summary']);
-          return rows;
-        }, signal),
-      { signal, policy: (error) => this.#patience(error) },
-    );
+    return this.#sent(() => this.#rows<Row>(sql, signal, params), signal);
+  }
+
+  async #rows<Row>(
+    sql: string,
+    signal: AbortSignal,
+    params: Readonly<Record<string, unknown>> = {},
+  ): Promise<Answered<Row[]>> {
+    const result = await this.#client.query({
+      query: sql,
+      query_params: { ...params },
+      format: 'JSONEachRow',
+      abort_signal: signal,
+    });
+    const rows = await result.json<Row>();
+    checkWhole(rows.length, result.response_headers['x-clickhouse-summary']);
+    return { value: rows, headers: result.response_headers };
   }
 
   /**
@@ -171,25 +196,25 @@ export class Server {
   }
 
   async #command(sql: string, settings: ClickHouseSettings, signal: AbortSignal): Promise<void> {
-    const send = (): Promise<unknown> =>
-      this.#client.command({ query: sql, abort_signal: signal, clickhouse_settings: settings });
-    await withRetry(() => this.#guarded(send, signal), {
-      signal,
-      policy: (error) => (wasNotSent(error) ? this.#patience(error) : ONCE),
-    });
+    const send = async (): Promise<Answered<void>> => {
+      const asked = { query: sql, abort_signal: signal, clickhouse_settings: settings };
+      const { response_headers: headers } = await this.#client.command(asked);
+      return { value: undefined, headers };
+    };
+    await this.#sent(send, signal, (error) => (wasNotSent(error) ? this.#patience(error) : ONCE));
   }
 
   /** The answer of a statement that reads, and takes no FORMAT: one line for a row, a tab between values. */
   async answer(sql: string, signal: AbortSignal): Promise<string> {
-    const send = async (): Promise<string> => {
-      const { stream } = await this.#client.exec({
+    const send = async (): Promise<Answered<string>> => {
+      const { stream, response_headers: headers } = await this.#client.exec({
         query: sql,
         abort_signal: signal,
         clickhouse_settings: { default_format: 'TabSeparated' } as ClickHouseSettings,
       });
-      return text(stream);
+      return { value: await text(stream), headers };
     };
-    return withRetry(() => this.#guarded(send, signal), { signal, policy: (error) => this.#patience(error) });
+    return this.#sent(send, signal);
   }
 
   /** As `command`, for a statement that does no harm when it is done twice: retried. */
@@ -220,21 +245,19 @@ export class Server {
    * in which the token makes a repeated insert do nothing (also one of a killed run).
    */
   async insertBlock(sql: string, payload: Uint8Array, token: string, signal: AbortSignal): Promise<void> {
-    await withRetry(
-      () =>
-        this.#guarded(async () => {
-          const { stream } = await this.#client.exec({
-            query: sql,
-            values: Readable.from([payload], { objectMode: false }),
-            abort_signal: signal,
-            clickhouse_settings: { ...BLOCK_SETTINGS, insert_deduplication_token: token },
-          });
-          for await (const _ of stream) {
-            // Drained: an answer left unread breaks the connection for the next statement.
-          }
-        }, signal),
-      { signal, policy: (error) => this.#patience(error) },
-    );
+    const send = async (): Promise<Answered<void>> => {
+      const { stream, response_headers: headers } = await this.#client.exec({
+        query: sql,
+        values: Readable.from([payload], { objectMode: false }),
+        abort_signal: signal,
+        clickhouse_settings: { ...BLOCK_SETTINGS, insert_deduplication_token: token },
+      });
+      for await (const _ of stream) {
+        // Drained: an answer left unread breaks the connection for the next statement.
+      }
+      return { value: undefined, headers };
+    };
+    await this.#sent(send, signal);
   }
 
   async close(): Promise<void> {
@@ -244,6 +267,36 @@ export class Server {
   #patience(error: DomainsyncError): RetryPolicy {
     if (isOfConnection(error)) return ONCE;
     return this.#answered && isOfNetwork(error) ? RESTART_POLICY : DEFAULT_RETRY_POLICY;
+  }
+
+  /** Sends a statement until it is answered or the policy gives up, then looks at who answered: that costs no statement twice. */
+  async #sent<T>(
+    statement: () => Promise<Answered<T>>,
+    signal: AbortSignal,
+    policy: (error: DomainsyncError) => RetryPolicy = (error) => this.#patience(error),
+  ): Promise<T> {
+    try {
+      const { value, headers } = await withRetry(() => this.#guarded(statement, signal), { signal, policy });
+      const name = headers['x-clickhouse-server-display-name'];
+      await this.#same?.check(typeof name === 'string' ? name : undefined, signal);
+      return value;
+    } catch (error) {
+      // What one server has another one lacks.
+      if (isMissing(error)) await this.#same?.confirm(signal);
+      throw error;
+    }
+  }
+
+  async #askIdentity(signal: AbortSignal): Promise<ServerIdentity> {
+    const ask = async <Row>(sql: string): Promise<Row | undefined> => {
+      const answer = await withRetry(() => this.#guarded(() => this.#rows<Row>(sql, signal), signal), {
+        signal,
+        policy: (error) => this.#patience(error),
+      });
+      return answer.value[0];
+    };
+    const identity = (await ask<ServerIdentity>(SELECT_IDENTITY)) as ServerIdentity;
+    return identity.uuid === NO_UUID ? { ...identity, ...(await ask<{ folder: string }>(SELECT_FOLDER)) } : identity;
   }
 
   async #guarded<T>(statement: () => Promise<T>, signal: AbortSignal): Promise<T> {
@@ -256,6 +309,12 @@ export class Server {
       throw toDomainsyncError(error, signal);
     }
   }
+}
+
+/** What a statement gave, and the headers that it came with. */
+interface Answered<T> {
+  readonly value: T;
+  readonly headers: ResponseHeaders;
 }
 
 /** An answer that lacks rows must not be taken for one that has none: nothing would seem to be loaded. */

@@ -4,7 +4,7 @@ import type { Column } from '../../src/types.ts';
 import type { Server } from './client.ts';
 import { identifier, literal } from './names.ts';
 import { columnType, createLiveView, hashExpression, ownColumns, type TableMode, VIEW_COMMENT } from './schema.ts';
-import { type LiveState, layoutOf } from './state.ts';
+import { commentOf, type LiveState, layoutOf } from './state.ts';
 
 interface TableOptions {
   readonly table: string;
@@ -64,11 +64,7 @@ export async function fitColumns(
   if (mode === 'sync') changes.push(`MODIFY COLUMN \`_hash\` UInt64 DEFAULT ${hashExpression(columns)}`);
   const live = server.table(table);
   if (changes.length > 0) await server.redefine(`ALTER TABLE ${live} ${changes.join(', ')}`, signal);
-  const comment = JSON.stringify({
-    ...state,
-    layout,
-    columns: columns.map((column) => column.name),
-  } satisfies LiveState);
+  const comment = commentOf({ ...state, layout, columns: columns.map((column) => column.name) });
   await server.redefine(`ALTER TABLE ${live} MODIFY COMMENT ${literal(comment)}`, signal);
 }
 

@@ -1,6 +1,6 @@
 /** The ClickHouse destination of one pipeline. */
 import { randomUUID } from 'node:crypto';
-import { DomainsyncError } from '../../src/errors.ts';
+import { asDomainsyncError, DomainsyncError } from '../../src/errors.ts';
 import {
   type Column,
   type Destination,
@@ -21,19 +21,20 @@ import type { LiveTables } from './apply.ts';
 import type { Server } from './client.ts';
 import { readLiveState } from './held.ts';
 import { recordEnded } from './history.ts';
-import { heldBeside, holding, previousTable, type TablePart } from './holding.ts';
+import { heldBeside, holding, previousTable, revisionOf, type TablePart } from './holding.ts';
+import { type LiveTable, misplacedRecord, settleRecord } from './live-table.ts';
 import { ClickHouseLoad, type LoadContext } from './load.ts';
 import type { NativeOptions } from './native.ts';
 import { prepareTables, refuseUnfit } from './prepare.ts';
 import { listRejects, reportOf } from './report.ts';
 import { refuseWithoutRights } from './rights.ts';
-import { completeRollback, type RollbackTables, rollBack } from './rollback.ts';
+import { completeRollback, type RollbackTables, rollBack, unlessAtWork } from './rollback.ts';
 import type { TableMode } from './schema.ts';
 import { createStaging, letGoOnFailure, runElsewhere, type Staging, takeOver } from './staging.ts';
 import { dropSet, listSets } from './staging-sets.ts';
-import { emptyLiveState, type HeldSource, type LiveState, loadKey, type WorkState } from './state.ts';
+import { type HeldSource, loadKey, type WorkState } from './state.ts';
+import { together } from './together.ts';
 import { landedBlocks } from './verify.ts';
-import { MAX_REVISION } from './version.ts';
 
 /** What a pipeline's configuration says of this destination. */
 export interface ClickHouseDestinationOptions {
@@ -72,6 +73,7 @@ export class ClickHouseDestination implements Destination {
     this.#part = { table: options.table, mode: options.mode, source: sourceKey(options.target) };
     this.#tables = {
       mode: options.mode,
+      name: options.table,
       live: server.table(options.table),
       previous: options.mode === 'replace' ? previousTable(options.table) : null,
       changes: options.changes ? server.table(`${options.table}_changes`) : null,
@@ -81,8 +83,9 @@ export class ClickHouseDestination implements Destination {
     };
   }
 
-  async held(signal: AbortSignal): Promise<Held | null> {
-    const state = await refuseUnfit(this.#server, this.#options, signal);
+  async held(signal: AbortSignal, force = false): Promise<Held | null> {
+    await this.#server.identify(signal);
+    const state = await refuseUnfit(this.#server, { ...this.#options, force }, signal);
     return holding(this.#server, state, this.#part, signal);
   }
 
@@ -92,14 +95,16 @@ export class ClickHouseDestination implements Destination {
 
   async recover(keepUnfinished: boolean, signal: AbortSignal): Promise<void> {
     const { pipeline } = this.#options;
-    const sets = await listSets(this.#server, pipeline, signal);
+    await this.#server.identify(signal);
+    const [sets, live] = await together(listSets(this.#server, pipeline, signal), this.#liveState(signal));
+    if (live !== null) await settleRecord(this.#server, live, keepUnfinished, signal);
     const unfinished = sets.find((set) => set.work !== null);
     for (const set of sets) {
       // A drop that was killed, or parts that a killed take-over has not brought along.
       if (unfinished === undefined) await dropSet(this.#server, pipeline, set, signal);
     }
     if (unfinished === undefined || unfinished.work === null) return;
-    await this.#prepare(signal);
+    await this.#prepare(keepUnfinished, signal);
     const staging = await takeOver(this.#server, pipeline, unfinished, signal);
     try {
       await this.#recoverOwned(staging, unfinished.work, keepUnfinished, signal);
@@ -117,7 +122,11 @@ export class ClickHouseDestination implements Destination {
       await load.visible(held, signal);
     } else if (work.phase === 'ready' && (await this.#liveState(signal))?.id === work.table) {
       const load = await this.#resumed(staging, work, this.#context(true, work), signal);
-      await load.applyReady(signal);
+      await load.applyReady(signal).catch(async (error: unknown) => {
+        // What was applied before the kill has been changed since: the file is compared with the table anew.
+        if (asDomainsyncError(error).code !== 'DESTINATION_VERIFY_FAILED') throw error;
+        await this.#discard(staging, work, signal);
+      });
     } else if (!keep && held !== undefined && (held.date > work.file.date || sameFile(held, work.file))) {
       await this.#discard(staging, work, signal);
     } else {
@@ -139,24 +148,13 @@ export class ClickHouseDestination implements Destination {
         `pipeline ${pipeline} is of mode ${mode}: only mode replace keeps the table before`,
       );
     }
-    if ((await this.#liveState(signal)) === null) {
-      throw new DomainsyncError('USAGE', `nothing to roll back: there is no table ${table}`);
-    }
-    try {
+    const live = await this.#liveState(signal);
+    if (live === null) throw new DomainsyncError('USAGE', `nothing to roll back: there is no table ${table}`);
+    if (live.misplaced) throw misplacedRecord(this.#server, live);
+    return unlessAtWork(pipeline, async () => {
       await this.recover(true, signal);
-      return await rollBack(this.#server, this.#rollbackTables(), signal);
-    } catch (error) {
-      if (!(error instanceof DomainsyncError) || !['RUN_ELSEWHERE', 'TAKEN_OVER'].includes(error.code)) throw error;
-      // Not the end with 0 that it is for a run: what was asked for has not been done.
-      throw new DomainsyncError(
-        'DESTINATION_REFUSED',
-        `a run of pipeline ${pipeline} is at work: nothing was rolled back`,
-        {
-          cause: error,
-          hint: 'Wait for it to end, or interrupt it, then roll back again.',
-        },
-      );
-    }
+      return rollBack(this.#server, this.#rollbackTables(), signal);
+    });
   }
 
   #rollbackTables(): RollbackTables {
@@ -172,7 +170,7 @@ export class ClickHouseDestination implements Destination {
   }
 
   async open(request: LoadRequest, signal: AbortSignal): Promise<Load> {
-    await this.#prepare(signal);
+    await this.#prepare(request.force, signal);
     const { pipeline, columns, where } = this.#options;
     const names = columns.map((column) => column.name);
     const key = loadKey(request, names, where);
@@ -211,11 +209,8 @@ export class ClickHouseDestination implements Destination {
     const { pipeline, mode } = this.#options;
     const live = await this.#liveState(signal);
     const held = await heldBeside(this.#server, live, this.#part, file, signal);
-    const revision = held?.date === file.date ? held.revision + 1 : 0;
-    if (revision > MAX_REVISION) {
-      const what = `the files of ${file.date} have been loaded ${revision} times: more revisions of one date cannot be told apart`;
-      throw new DomainsyncError('DESTINATION_REFUSED', what, { hint: 'Wait for the file of another date.' });
-    }
+    const stays = mode === 'sync' && (this.#options.shared || !this.#options.deletes);
+    const revision = await revisionOf(this.#server, live, this.#part, { file, held, stays }, signal);
     const state: Omit<WorkState, 'owner'> = {
       domainsync: 1,
       phase: 'loading',
@@ -248,7 +243,9 @@ export class ClickHouseDestination implements Destination {
 
   async status(signal: AbortSignal): Promise<DestinationStatus> {
     const { pipeline, table } = this.#options;
-    const held = await holding(this.#server, await this.#liveState(signal), this.#part, signal);
+    const live = await this.#liveState(signal);
+    if (live?.misplaced) throw misplacedRecord(this.#server, live);
+    const held = await holding(this.#server, live, this.#part, signal);
     const report = await reportOf(this.#server, pipeline, held, signal);
     return { destination: this.name, object: `${this.#server.database}.${table}`, ...report };
   }
@@ -271,7 +268,7 @@ export class ClickHouseDestination implements Destination {
   }
 
   #context(force: boolean, work: Pick<WorkState, 'file' | 'revision'>): LoadContext {
-    const { mode, columns, where, maxRejected, minRows } = this.#options;
+    const { columns, where, maxRejected, minRows } = this.#options;
     const writerOptions: NativeOptions = {
       fileDate: work.file.date,
       revision: work.revision,
@@ -285,15 +282,15 @@ export class ClickHouseDestination implements Destination {
       maxRejected,
       minRows,
       force,
-      liveState: async (signal) => (await this.#liveState(signal)) ?? emptyLiveState(mode, columns),
+      liveState: (signal) => this.#liveState(signal),
     };
   }
 
-  #liveState(signal: AbortSignal): Promise<LiveState | null> {
+  #liveState(signal: AbortSignal): Promise<LiveTable | null> {
     return readLiveState(this.#server, this.#options.table, signal);
   }
 
-  #prepare(signal: AbortSignal): Promise<void> {
-    return prepareTables(this.#server, this.#options, signal);
+  #prepare(force: boolean, signal: AbortSignal): Promise<void> {
+    return prepareTables(this.#server, { ...this.#options, force }, signal);
   }
 }

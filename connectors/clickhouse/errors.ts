@@ -5,11 +5,15 @@ import { asDomainsyncError, DomainsyncError, UNTRUSTED_ISSUER_CODES } from '../.
 /** From ClickHouse's ErrorCodes.cpp. */
 export const SERVER_CODES = {
   UNKNOWN_TABLE: '60',
+  UNKNOWN_DATABASE: '81',
   TABLE_ALREADY_EXISTS: '57',
   SYNTAX_ERROR: '62',
   TABLE_SIZE_EXCEEDS_MAX_DROP_SIZE_LIMIT: '359',
   ACCESS_DENIED: '497',
 } as const;
+
+/** Codes for what is not there. */
+const MISSING_CODES: ReadonlySet<string> = new Set([SERVER_CODES.UNKNOWN_TABLE, SERVER_CODES.UNKNOWN_DATABASE]);
 
 /** Codes which say that the server is there but cannot serve now: waiting may help. */
 const RETRYABLE_CODES: ReadonlySet<string> = new Set([
@@ -109,6 +113,11 @@ function codeOf(error: unknown): string {
 export function serverCode(error: unknown): string | undefined {
   const cause = error instanceof DomainsyncError ? error.cause : error;
   return cause instanceof ClickHouseError ? cause.code : undefined;
+}
+
+/** The server knows no such table or database. */
+export function isMissing(error: unknown): boolean {
+  return MISSING_CODES.has(serverCode(error) ?? '');
 }
 
 /** @returns INTERRUPTED (or the signal's own reason), DESTINATION_UNREACHABLE or DESTINATION_REFUSED. */

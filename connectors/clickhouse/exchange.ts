@@ -2,40 +2,54 @@
  * A staged table in place of the live one, by one metadata statement (architecture 3): first loads of mode `sync`, every
  * load of mode `replace`, and the way back from the last one. What a table holds is in its comment and travels with it.
  */
-
 import type { Server } from './client.ts';
+import { liveTableOf, type TableFacts, tableFacts } from './live-table.ts';
 import { literal } from './names.ts';
 import type { Staging } from './staging.ts';
-import { type HeldSource, isNewer, type LiveState, parseComment } from './state.ts';
-import { repeatable, statement } from './statements.ts';
+import { commentOf, type HeldSource, isNewer, type LiveState, type WorkState } from './state.ts';
+import { moveIn, statement } from './statements.ts';
+import { checkExchanged, factsOf } from './visible.ts';
 
-/** Puts `next` in place of the live table. Not repeated: once it is the live table, its comment tells so. */
+/**
+ * Puts `next` in place of the live table. Not repeated: once it is the live table, its comment tells so.
+ * @param name of the live table, bare
+ */
 export async function exchangeNext(
   staging: Staging,
-  live: string,
+  name: string,
   state: LiveState,
   signal: AbortSignal,
 ): Promise<void> {
+  const { server } = staging;
   const next = staging.table('next');
-  const comment = `ALTER TABLE ${next} MODIFY COMMENT ${literal(JSON.stringify(state))}`;
-  await staging.owned(() => staging.server.redefine(comment, signal), signal);
-  await statement(staging, `EXCHANGE TABLES ${next} AND ${live}`, signal);
+  const made = await factsOf(server, staging.name('next'), signal);
+  const comment = `ALTER TABLE ${next} MODIFY COMMENT ${literal(commentOf({ ...state, uuid: made.uuid }))}`;
+  await staging.owned(() => server.redefine(comment, signal), signal);
+  await statement(staging, `EXCHANGE TABLES ${next} AND ${server.table(name)}`, signal);
+  await checkExchanged(server, name, made, signal);
 }
 
 /**
- * After an exchange `next` is the table before it: keeps it as the previous one, in place of the one kept until now.
- * Harmless when repeated; a table that held nothing is not kept.
+ * After an exchange `next` is the table before it: keeps it as the previous one, in place of the one kept until now, which
+ * is dropped with the staging tables. Fenced by the name of `next`, and harmless when repeated: then `next` is not the table
+ * that was replaced. A table that held nothing is not kept.
+ * @param replaced id of the table that was the live one
  */
 export async function keepPrevious(
   staging: Staging,
   previous: string,
-  source: string,
+  { source, table: replaced }: Pick<WorkState, 'source' | 'table'>,
   signal: AbortSignal,
 ): Promise<void> {
-  const before = await readHeld(staging.server, staging.name('next'), source, signal);
-  if (before === null) return;
-  await repeatable(staging, `DROP TABLE IF EXISTS ${staging.server.table(previous)} SYNC`, signal);
-  await statement(staging, `RENAME TABLE ${staging.table('next')} TO ${staging.server.table(previous)}`, signal);
+  const { server } = staging;
+  const [next, kept] = [staging.name('next'), previous];
+  const found = await tableFacts(server, [next, kept], signal);
+  const before = await recordOf(server, found.get(next), signal);
+  if (before?.sources[source] === undefined || before.id !== replaced) return;
+  const move = found.has(kept)
+    ? `EXCHANGE TABLES ${staging.table('next')} AND ${server.table(kept)}`
+    : `RENAME TABLE ${staging.table('next')} TO ${server.table(kept)}`;
+  await statement(staging, move, signal);
 }
 
 /** What a table's own comment says that it holds; null when there is no such table, or it holds nothing. */
@@ -45,17 +59,17 @@ export async function readHeld(
   source: string,
   signal: AbortSignal,
 ): Promise<HeldSource | null> {
-  const [row] = await server.query<{ comment: string }>(
-    'SELECT comment FROM system.tables WHERE database = {database:String} AND name = {table:String}',
-    signal,
-    { database: server.database, table },
-  );
-  return row === undefined ? null : (parseComment<LiveState>(row.comment)?.sources[source] ?? null);
+  const record = await recordOf(server, (await tableFacts(server, [table], signal)).get(table), signal);
+  return record?.sources[source] ?? null;
+}
+
+async function recordOf(server: Server, facts: TableFacts | undefined, signal: AbortSignal): Promise<LiveState | null> {
+  return facts === undefined ? null : liveTableOf(server, facts, signal);
 }
 
 /**
  * Exchanges the live table with the previous one, from wherever an attempt that was killed had come to: the previous
- * table is renamed into our staging tables first, so that a run that was taken over cannot exchange any more.
+ * table is moved into our staging tables first, so that a run that was taken over cannot exchange any more.
  * @returns the load that was rolled back; null when the previous table is not older
  */
 export async function exchangeBack(
@@ -67,13 +81,14 @@ export async function exchangeBack(
   const { server } = staging;
   const previous = server.table(tables.previous);
   if ((await readHeld(server, staging.name('next'), source, signal)) === null) {
-    await statement(staging, `RENAME TABLE ${previous} TO ${staging.table('next')}`, signal);
+    await moveIn(staging, previous, 'next', signal);
   }
   const live = await readHeld(server, tables.live, source, signal);
   const next = await readHeld(server, staging.name('next'), source, signal);
   if (live === null || next === null) return null;
-  if (isNewer(live, next)) {
-    await statement(staging, `EXCHANGE TABLES ${staging.table('next')} AND ${server.table(tables.live)}`, signal);
-  }
-  return isNewer(live, next) ? live : next;
+  if (!isNewer(live, next)) return next;
+  const made = await factsOf(server, staging.name('next'), signal);
+  await statement(staging, `EXCHANGE TABLES ${staging.table('next')} AND ${server.table(tables.live)}`, signal);
+  await checkExchanged(server, tables.live, made, signal);
+  return live;
 }

@@ -5,28 +5,24 @@
  */
 import { DomainsyncError } from '../../src/errors.ts';
 import type { Server } from './client.ts';
+import { type LiveTable, liveTableOf, tableFacts } from './live-table.ts';
 import { HELD_TABLE } from './names.ts';
-import { type HeldSource, isNewer, type LiveState, parseComment } from './state.ts';
+import { type HeldSource, isNewer } from './state.ts';
 
 /** What a live table is and holds; null when there is no table. @throws DESTINATION_FOREIGN_TABLE */
-export async function readLiveState(server: Server, table: string, signal: AbortSignal): Promise<LiveState | null> {
-  const { database } = server;
-  const found = await server.query<{ name: string; comment: string }>(
-    'SELECT name, comment FROM system.tables WHERE database = {database:String} AND name IN ({table:String}, {held:String})',
-    signal,
-    { database, table, held: HELD_TABLE },
-  );
-  const row = found.find(({ name }) => name === table);
-  if (row === undefined) return null;
-  const state = parseComment<LiveState>(row.comment);
-  if (state === null || typeof state.sources !== 'object') throw foreign(`${database}.${table}`);
-  if (!found.some(({ name }) => name === HELD_TABLE)) return state;
-  const sources: Record<string, HeldSource> = { ...state.sources };
-  for (const [source, held] of await newestHeld(server, state.id, signal)) {
+export async function readLiveState(server: Server, table: string, signal: AbortSignal): Promise<LiveTable | null> {
+  const found = await tableFacts(server, [table, HELD_TABLE], signal);
+  const facts = found.get(table);
+  if (facts === undefined) return null;
+  const live = await liveTableOf(server, facts, signal);
+  if (live === null) throw foreign(`${server.database}.${table}`);
+  if (!found.has(HELD_TABLE)) return live;
+  const sources: Record<string, HeldSource> = { ...live.sources };
+  for (const [source, held] of await newestHeld(server, live.id, signal)) {
     const before = sources[source];
     if (before === undefined || isNewer(held, before)) sources[source] = held;
   }
-  return { ...state, sources };
+  return { ...live, sources };
 }
 
 /** The newest file of every source of a table. */

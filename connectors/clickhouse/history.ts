@@ -35,29 +35,32 @@ export interface RunRow {
   readonly error: Error | null;
 }
 
-/** Records that what a live table holds was loaded. Harmless when repeated. */
-export function recordLoaded(server: Server, held: HeldSource, signal: AbortSignal): Promise<void> {
-  return recordHeld(server, held, 'loaded', held.run.startedAt, signal);
+/** Records that what a live table holds was loaded, as the owner that ends the load. Harmless when repeated. */
+export function recordLoaded(owner: Owner, held: HeldSource, signal: AbortSignal): Promise<void> {
+  return recordHeld(owner, held, 'loaded', held.run.startedAt, signal);
 }
 
 /** Records that a load was taken back. Harmless when repeated. */
 export function recordRolledBack(
-  server: Server,
+  owner: Owner,
   held: HeldSource,
   startedAt: string,
   signal: AbortSignal,
 ): Promise<void> {
-  return recordHeld(server, held, 'rolled-back', startedAt, signal);
+  return recordHeld(owner, held, 'rolled-back', startedAt, signal);
 }
 
+/** Whoever ends a load: its epoch goes on record, so that no run after it gets that epoch, and one that it took over finds out. */
+type Owner = Pick<Staging, 'server' | 'epoch'>;
+
 async function recordHeld(
-  server: Server,
+  { server, epoch }: Owner,
   held: HeldSource,
   outcome: 'loaded' | 'rolled-back',
   startedAt: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const { id, epoch, pipeline, bytes, result } = held.run;
+  const { id, pipeline, bytes, result } = held.run;
   await recordRun(
     server,
     {
@@ -137,10 +140,12 @@ export async function recordRun(server: Server, row: RunRow, signal: AbortSignal
     _run: row.run,
     _epoch: row.epoch,
   };
+  // Of one end there is one record, whoever of two owners in turn writes it down.
+  const once = row.outcome === 'loaded' || row.outcome === 'rolled-back';
   await server.insertBlock(
     `INSERT INTO ${runs} FORMAT JSONEachRow`,
     Buffer.from(JSON.stringify(values)),
-    `${row.run}/${row.outcome}/${row.epoch}`,
+    `${row.run}/${row.outcome}${once ? '' : `/${row.epoch}`}`,
     signal,
   );
 }

@@ -1,10 +1,14 @@
 /** What a pipeline's table holds, as the modes mean it; its state is null where there is no table. */
+import { DomainsyncError } from '../../src/errors.ts';
 import type { Held, RemoteFile } from '../../src/types.ts';
 import type { Server } from './client.ts';
 import { readHeld } from './exchange.ts';
 import { heldFiles } from './held.ts';
+import type { LiveTable } from './live-table.ts';
+import { literal } from './names.ts';
 import type { TableMode } from './schema.ts';
 import { type HeldSource, isNewer, type LiveState } from './state.ts';
+import { MAX_REVISION, revisionAbove } from './version.ts';
 
 /** The part of a table that a pipeline loads. */
 export interface TablePart {
@@ -52,4 +56,39 @@ export async function heldBeside(
   if (state === null || held === undefined || mode !== 'append') return held;
   const files = await heldFiles(server, { id: state.id, source }, signal);
   return files.find(({ date }) => date === file.date);
+}
+
+/**
+ * Which revision of its date a file is: above the one that is held, or, in a table of which nothing is on record, above the
+ * rows that it holds all the same (it was copied or restored, and its rows stay).
+ * @throws DESTINATION_REFUSED when there is none
+ */
+export async function revisionOf(
+  server: Server,
+  live: LiveTable | null,
+  { source }: Pick<TablePart, 'source'>,
+  {
+    file,
+    held,
+    stays,
+  }: { readonly file: Pick<RemoteFile, 'date'>; readonly held: HeldSource | undefined; readonly stays: boolean },
+  signal: AbortSignal,
+): Promise<number> {
+  let revision: number | null = held?.date === file.date ? held.revision + 1 : 0;
+  if (held === undefined && stays && live !== null && live.facts.rows > 0) {
+    const [row] = await server.query<{ top: string }>(
+      `SELECT max(_version) AS top FROM ${server.table(live.facts.name)} WHERE _source = ${literal(source)}`,
+      signal,
+    );
+    revision = revisionAbove(BigInt(row?.top ?? 0), file.date);
+  }
+  if (revision === null) {
+    const what = `${server.database}.${live?.facts.name} holds rows of later files than that of ${file.date}, and they stay`;
+    throw new DomainsyncError('DESTINATION_REFUSED', what, {
+      hint: 'Wait for a later file, or give the pipeline another table.',
+    });
+  }
+  if (revision <= MAX_REVISION) return revision;
+  const what = `the files of ${file.date} have been loaded ${revision} times: more revisions of one date cannot be told apart`;
+  throw new DomainsyncError('DESTINATION_REFUSED', what, { hint: 'Wait for the file of another date.' });
 }

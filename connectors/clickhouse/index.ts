@@ -43,7 +43,7 @@ export async function openClickHouse(options: ClickHouseOptions, signal: AbortSi
   const lease = 'embedded' in options.server ? await leaseEmbeddedServer(options.server.embedded, signal) : null;
   const url = lease?.url ?? ('url' in options.server ? options.server.url : '');
   const { username, password } = lease ?? options;
-  const server = new Server({ url, database, username, password, settings });
+  const server = new Server({ url, database, username, password, settings, embedded: lease !== null });
   const writerModule = new URL(import.meta.url.replace(/index(\.[jt]s)$/, 'native$1')).href;
   return {
     address: { url, username, database },

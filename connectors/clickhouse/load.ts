@@ -8,6 +8,7 @@ import { recordBlock } from './block-record.ts';
 import { exchangeNext, keepPrevious } from './exchange.ts';
 import { saveHeld } from './held.ts';
 import { recordEnded, recordLoaded, recordRejects } from './history.ts';
+import type { LiveTable } from './live-table.ts';
 import { identifier } from './names.ts';
 import { OWN_WRITTEN_COLUMNS } from './native.ts';
 import { buildNext, countLanded } from './next.ts';
@@ -38,8 +39,8 @@ export interface LoadContext {
   readonly minRows: number;
   /** Passes the gate of minRows, nothing else. */
   readonly force: boolean;
-  /** The live table's state as it is now. */
-  readonly liveState: (signal: AbortSignal) => Promise<LiveState>;
+  /** The live table as it is now; null when it is gone. */
+  readonly liveState: (signal: AbortSignal) => Promise<LiveTable | null>;
 }
 
 export class ClickHouseLoad implements Load {
@@ -76,11 +77,15 @@ export class ClickHouseLoad implements Load {
 
   async finish(blocks: number, signal: AbortSignal): Promise<LoadResult> {
     const context = this.#context;
-    const { mode, live: table, shared } = context.tables;
-    const [recorded, live] = await together(landedBlocks(this.#staging, signal), context.liveState(signal));
+    const { mode, live: table, shared, deletes } = context.tables;
+    const [recorded, live] = await together(
+      landedBlocks(this.#staging, signal),
+      context.liveState(signal),
+      this.#staging.server.confirmIdentity(signal),
+    );
     const totals = sumBlocks(recorded, blocks);
     await recordRejects(this.#staging, this.#work, signal);
-    if (live.id !== this.#work.table) throw tableGone(context.name);
+    if (live === null || live.id !== this.#work.table) throw tableGone(context.name);
     const before = live.sources[this.#work.source] ?? null;
     checkRejected(totals, context.maxRejected);
     if (!context.force) checkRows(totals, before?.run.result.rowsWritten ?? null, context.minRows);
@@ -91,7 +96,9 @@ export class ClickHouseLoad implements Load {
       this.#work = { ...this.#work, sourceColumns: columns };
       return { ...resultOf(totals), ...columnNews(before?.sourceColumns ?? null, columns) };
     };
-    if (mode === 'sync' && (shared || Object.keys(live.sources).length > 0)) {
+    // Rows of which nothing is on record are there in a table that was copied or restored.
+    const stays = shared || (!deletes && live.facts.rows > 0);
+    if (mode === 'sync' && (stays || Object.keys(live.sources).length > 0)) {
       const comparable = before === null || before.layout === layoutOf(context.tables.columns);
       const built = buildDelta(this.#staging, context.tables, this.#work, { landed, comparable }, signal);
       const [[columns], counts] = await together(verified, built);
@@ -110,7 +117,7 @@ export class ClickHouseLoad implements Load {
     const held = this.#held(result, rows);
     // A new id: whatever else was recorded of the table that goes is not true of this one.
     const state = { ...live, id: randomUUID(), sources: { ...live.sources, [this.#work.source]: held } };
-    await exchangeNext(this.#staging, this.#context.tables.live, state, signal);
+    await exchangeNext(this.#staging, this.#context.tables.name, state, signal);
     await this.visible(held, signal);
     return result;
   }
@@ -126,9 +133,9 @@ export class ClickHouseLoad implements Load {
     const { tables, liveState } = this.#context;
     const { source, table, result } = this.#work;
     if (result === null) throw new Error('a load in phase ready has no result');
-    if (tables.mode === 'append') await replacePartition(this.#staging, tables.live, this.#work, signal);
+    if (tables.mode === 'append') await replacePartition(this.#staging, tables, this.#work, signal);
     else await attachDelta(this.#staging, tables, this.#work, signal);
-    const before = (await liveState(signal)).sources[source]?.rows ?? 0;
+    const before = (await liveState(signal))?.sources[source]?.rows ?? 0;
     const rows = tables.mode === 'append' ? result.inserted : before + result.inserted - result.deleted;
     const held = this.#held(result, rows);
     // What is held is not fenced by a staging table's name: saving first is what shows us still owner.
@@ -141,8 +148,8 @@ export class ClickHouseLoad implements Load {
   /** What is left to do once the file is visible, and held. Harmless when repeated. */
   async visible(held: HeldSource, signal: AbortSignal): Promise<void> {
     const { previous } = this.#context.tables;
-    if (previous !== null) await keepPrevious(this.#staging, previous, this.#work.source, signal);
-    await recordLoaded(this.#staging.server, held, signal);
+    if (previous !== null) await keepPrevious(this.#staging, previous, this.#work, signal);
+    await recordLoaded(this.#staging, held, signal);
     await this.#staging.drop(signal);
   }
 

@@ -25,8 +25,19 @@ export const HELD_TABLE = 'domainsync_held';
  * - delta    rows and delete marks to attach to the live table
  * - before   of rows that change, a hash of each column as it was
  * - changes  rows to put into the change feed
+ * - fence    `rows`, for the moment in which another table is moved in among them
  */
-export type StagingPart = 'rows' | 'blocks' | 'lease' | 'merged' | 'next' | 'diff' | 'delta' | 'before' | 'changes';
+export type StagingPart =
+  | 'rows'
+  | 'blocks'
+  | 'lease'
+  | 'merged'
+  | 'next'
+  | 'diff'
+  | 'delta'
+  | 'before'
+  | 'changes'
+  | 'fence';
 
 export const STAGING_PARTS: readonly StagingPart[] = [
   'rows',
@@ -38,6 +49,7 @@ export const STAGING_PARTS: readonly StagingPart[] = [
   'delta',
   'before',
   'changes',
+  'fence',
 ];
 
 export function stagingTable(pipeline: string, epoch: number, part: StagingPart): string {

@@ -4,7 +4,9 @@ import type { Column } from '../../src/types.ts';
 import type { Server } from './client.ts';
 import { checkColumns, fitColumns, fitView } from './columns.ts';
 import { foreign, readLiveState } from './held.ts';
+import { type LiveTable, misplacedRecord, settleRecord } from './live-table.ts';
 import { HELD_TABLE, REJECTS_TABLE, RUNS_TABLE } from './names.ts';
+import { refuseReplicatedTables, refuseUnfitDatabase } from './placement.ts';
 import { ensureDatabase, refuseWithoutRights } from './rights.ts';
 import {
   createChangesTable,
@@ -15,7 +17,7 @@ import {
   createRunsTable,
   type TableMode,
 } from './schema.ts';
-import { emptyLiveState, type LiveState, parseComment } from './state.ts';
+import { commentOf, emptyLiveState, type LiveState, parseComment } from './state.ts';
 import { together } from './together.ts';
 
 /** Tells the change feed from a table of the user's. */
@@ -32,6 +34,8 @@ export interface PrepareOptions {
   readonly columns: readonly Column[];
   /** Seconds that domainsync_runs and domainsync_rejects remember. */
   readonly history: { readonly runs: number; readonly rejects: number };
+  /** A table with the record of another one is taken as it is: nothing of it counts as held. */
+  readonly force: boolean;
 }
 
 /**
@@ -40,22 +44,25 @@ export interface PrepareOptions {
  *   another mode or with other columns than the pipeline
  */
 export async function prepareTables(server: Server, options: PrepareOptions, signal: AbortSignal): Promise<void> {
-  const { table, mode, columns, changes, history } = options;
+  const { table, mode, columns, changes, history, force } = options;
   await refuseOldServer(server, signal);
+  await refuseUnfitDatabase(server, signal);
   await refuseWithoutRights(server, options, signal);
   await ensureDatabase(server, signal);
   await refuseForeign(server, options, signal);
   const live = server.table(table);
+  const empty = emptyLiveState(mode, columns);
   await together(
     ensureHistory(server, RUNS_TABLE, createRunsTable, history.runs, signal),
     ensureHistory(server, REJECTS_TABLE, createRejectsTable, history.rejects, signal),
     server.repeatable(createHeldTable(server.table(HELD_TABLE)), signal),
-    server.repeatable(createLiveTable(live, mode, columns, JSON.stringify(emptyLiveState(mode, columns))), signal),
+    server.repeatable(createLiveTable(live, mode, columns, commentOf(empty), empty.uuid), signal),
   );
   const state = await readLiveState(server, table, signal);
   if (state !== null) {
     checkMode(server, options, state);
-    await fitColumns(server, options, state, signal);
+    const settled = await settleRecord(server, state, force, signal);
+    await fitColumns(server, options, settled, signal);
   }
   await together(
     ensureView(server, options, signal),
@@ -73,26 +80,28 @@ async function ensureView(server: Server, options: PrepareOptions, signal: Abort
 
 /**
  * What a load would be refused with before it begins, found without changing anything: before a download, and for `check`.
- * @returns the live table's state, null where there is none
+ * @returns the live table, null where there is none
  * @throws as prepareTables
  */
 export async function refuseUnfit(
   server: Server,
   options: PrepareOptions,
   signal: AbortSignal,
-): Promise<LiveState | null> {
-  const [, , state] = await together(
+): Promise<LiveTable | null> {
+  const [, , , state] = await together(
     refuseOldServer(server, signal),
+    refuseUnfitDatabase(server, signal),
     refuseForeign(server, options, signal),
     readLiveState(server, options.table, signal),
   );
   if (state === null) return null;
   checkMode(server, options, state);
+  if (state.misplaced && !options.force) throw misplacedRecord(server, state);
   await checkColumns(server, options, state, signal);
   return state;
 }
 
-async function refuseOldServer(server: Server, signal: AbortSignal): Promise<void> {
+export async function refuseOldServer(server: Server, signal: AbortSignal): Promise<void> {
   const [row] = await server.query<{ version: string }>('SELECT version() AS version', signal);
   if (row === undefined || isRecent(row.version)) return;
   const what = `the ClickHouse server has the version ${row.version}, and domainsync needs ${MINIMUM_VERSION.join('.')} or later`;
@@ -133,14 +142,15 @@ async function refuseForeign(server: Server, options: PrepareOptions, signal: Ab
   const [view, feed, previous] = [`${table}_live`, `${table}_changes`, `${table}_previous`];
   const found = await server.query<{ name: string; engine: string; comment: string }>(
     `SELECT name, engine, comment FROM system.tables
-WHERE database = {database:String} AND name IN ({view:String}, {feed:String}, {previous:String})`,
+WHERE database = {database:String} AND name IN {names:Array(String)}`,
     signal,
-    { database, view, feed, previous },
+    { database, names: [table, view, feed, previous, RUNS_TABLE, REJECTS_TABLE, HELD_TABLE] },
   );
+  refuseReplicatedTables(database, found);
   const alien = found.find(({ name, engine, comment }) => {
     if (name === view) return engine !== 'View';
     if (name === feed) return changes && comment !== CHANGES_COMMENT;
-    return mode === 'replace' && parseComment<LiveState>(comment) === null;
+    return name === previous && mode === 'replace' && parseComment<LiveState>(comment) === null;
   });
   if (alien !== undefined) throw foreign(`${database}.${alien.name}`);
 }

@@ -62,13 +62,25 @@ export async function completeRollback(
 ): Promise<void> {
   const { server } = staging;
   const rolledBack = await exchangeBack(staging, { live, previous }, source, signal);
-  if (rolledBack !== null) await recordRolledBack(server, rolledBack, new Date().toISOString(), signal);
+  if (rolledBack !== null) await recordRolledBack(staging, rolledBack, new Date().toISOString(), signal);
   await statement(staging, `RENAME TABLE ${staging.table('next')} TO ${server.table(previous)}`, signal);
   if (work.key === ROLLBACK_KEY) {
     await staging.drop(signal);
   } else {
     staging.letGo();
     await staging.save({ ...work, rollback: false }, signal);
+  }
+}
+
+/** Runs a rollback. @throws DESTINATION_REFUSED while a run is at work: not the end with 0 that this is for a run, since nothing was done */
+export async function unlessAtWork<T>(pipeline: string, body: () => Promise<T>): Promise<T> {
+  try {
+    return await body();
+  } catch (error) {
+    if (!(error instanceof DomainsyncError) || !['RUN_ELSEWHERE', 'TAKEN_OVER'].includes(error.code)) throw error;
+    const what = `a run of pipeline ${pipeline} is at work: nothing was rolled back`;
+    const hint = 'Wait for it to end, or interrupt it, then roll back again.';
+    throw new DomainsyncError('DESTINATION_REFUSED', what, { cause: error, hint });
   }
 }
 

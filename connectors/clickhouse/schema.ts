@@ -74,14 +74,24 @@ export function tableEngine(mode: TableMode): string {
   return ENGINES[mode];
 }
 
-/** The live table. Only mode `sync` compares rows: only there they are hashed. */
-export function createLiveTable(table: string, mode: TableMode, columns: readonly Column[], comment: string): string {
+/**
+ * The live table. Only mode `sync` compares rows: only there they are hashed.
+ * @param uuid that the server is to give it; absent: one of its own choice
+ */
+export function createLiveTable(
+  table: string,
+  mode: TableMode,
+  columns: readonly Column[],
+  comment: string,
+  uuid?: string,
+): string {
   const definitions = [
     ...columns.map((column) => `${identifier(column.name)} ${columnType(column)}`),
     ...ownColumns(mode).map(({ name, type }) => `${identifier(name)} ${type}`),
   ];
   if (mode === 'sync') definitions[definitions.length - 1] += ` DEFAULT ${hashExpression(columns)}`;
-  return `CREATE TABLE IF NOT EXISTS ${table} (${definitions.join(', ')})
+  const identity = uuid === undefined ? '' : ` UUID ${literal(uuid)}`;
+  return `CREATE TABLE IF NOT EXISTS ${table}${identity} (${definitions.join(', ')})
 ENGINE = ${tableEngine(mode)} ${tableKeys(mode)} COMMENT ${literal(comment)}`;
 }
 

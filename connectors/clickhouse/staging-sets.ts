@@ -25,9 +25,14 @@ export async function listSets(server: Server, pipeline: string, signal: AbortSi
     const set = sets.get(parsed.epoch) ?? { epoch: parsed.epoch, parts: [], work: null };
     sets.set(parsed.epoch, set);
     set.parts.push(parsed.part);
-    if (parsed.part === 'rows') set.work = parseComment<WorkState>(comment);
+    if (isRows(parsed.part)) set.work = parseComment<WorkState>(comment);
   }
   return [...sets.values()].sort((a, b) => b.epoch - a.epoch);
+}
+
+/** Whether a part holds the rows: under its own name, or the one that a kill in the middle of a move left it with. */
+export function isRows(part: StagingPart): boolean {
+  return part === 'rows' || part === 'fence';
 }
 
 /** Drops the tables of one epoch, `rows` last. */
@@ -37,7 +42,7 @@ export async function dropSet(
   set: Pick<StagingSet, 'epoch' | 'parts'>,
   signal: AbortSignal,
 ): Promise<void> {
-  for (const part of set.parts.toSorted((a, b) => Number(a === 'rows') - Number(b === 'rows'))) {
+  for (const part of set.parts.toSorted((a, b) => Number(isRows(a)) - Number(isRows(b)))) {
     await server.repeatable(
       `DROP TABLE IF EXISTS ${server.table(stagingTable(pipeline, set.epoch, part))} SYNC`,
       signal,

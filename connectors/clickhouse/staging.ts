@@ -15,7 +15,7 @@ import { SERVER_CODES, serverCode } from './errors.ts';
 import { DEDUPLICATION, landedParts, landingSettings } from './landing.ts';
 import { literal, type StagingPart, stagingTable } from './names.ts';
 import { type TableMode, tableKeys } from './schema.ts';
-import { dropSet, highestEpoch, listSets, recordedEpoch, type StagingSet } from './staging-sets.ts';
+import { dropSet, highestEpoch, isRows, listSets, recordedEpoch, type StagingSet } from './staging-sets.ts';
 import type { WorkState } from './state.ts';
 
 /** A heartbeat every so often, ms; an owner counts as gone after as long without one, also one that is only stopped. */
@@ -197,11 +197,11 @@ export async function takeOver(
   const epoch = set.epoch + 1;
   const rename = (part: StagingPart, from: number): Promise<void> =>
     server.command(
-      `RENAME TABLE ${server.table(stagingTable(pipeline, from, part))} TO ${server.table(stagingTable(pipeline, epoch, part))}`,
+      `RENAME TABLE ${server.table(stagingTable(pipeline, from, part))} TO ${server.table(stagingTable(pipeline, epoch, isRows(part) ? 'rows' : part))}`,
       signal,
     );
   try {
-    await rename('rows', set.epoch);
+    await rename(set.parts.find(isRows) ?? 'rows', set.epoch);
   } catch (error) {
     const code = serverCode(error);
     const raced = code === SERVER_CODES.UNKNOWN_TABLE || code === SERVER_CODES.TABLE_ALREADY_EXISTS;
@@ -212,7 +212,7 @@ export async function takeOver(
     // The rest follows, also what a kill amid an earlier take-over left at older epochs.
     for (const other of await listSets(server, pipeline, signal)) {
       for (const part of other.parts) {
-        if (part !== 'rows' && other.epoch < epoch) await rename(part, other.epoch);
+        if (!isRows(part) && other.epoch < epoch) await rename(part, other.epoch);
       }
     }
     if (set.work !== null) await staging.save(set.work, signal);

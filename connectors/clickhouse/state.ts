@@ -34,6 +34,11 @@ export interface LiveState {
   readonly domainsync: 1;
   /** Tells the table from another one that had its name. */
   readonly id: string;
+  /**
+   * The UUID that the server gave the table whose record this is. A comment is copied with a table, by CREATE TABLE AS and
+   * by a backup; the UUID is not. Records of versions before 0.2 have none.
+   */
+  readonly uuid?: string;
   readonly mode: TableMode;
   /** layoutOf its columns: what `_hash` is made of. */
   readonly layout: string;
@@ -73,15 +78,21 @@ export interface WorkState {
 }
 
 /** Of a table that holds nothing yet. */
-export function emptyLiveState(mode: TableMode, columns: readonly Column[]): LiveState {
+export function emptyLiveState(mode: TableMode, columns: readonly Column[], uuid: string = randomUUID()): LiveState {
   return {
     domainsync: 1,
     id: randomUUID(),
+    uuid,
     mode,
     layout: layoutOf(columns),
     columns: columns.map((column) => column.name),
     sources: {},
   };
+}
+
+/** A live table's record, as its comment. */
+export function commentOf({ id, uuid, mode, layout, columns, sources }: LiveState): string {
+  return JSON.stringify({ domainsync: 1, id, ...(uuid === undefined ? {} : { uuid }), mode, layout, columns, sources });
 }
 
 /** Of what rows and their hashes are made: another codec or other columns give other hashes for equal rows. */

@@ -32,6 +32,18 @@ export async function remade(
   return table;
 }
 
+/**
+ * Moves a table of another name in among the staging tables. Alone, RENAME would succeed for a run that was taken over, since
+ * its target's name is free: `rows`, which only the owner has under this name, goes first, and comes back. A kill of the
+ * server in between leaves it as `fence`, which take-over puts right.
+ * @param table qualified and quoted
+ */
+export async function moveIn(staging: Staging, table: string, part: StagingPart, signal: AbortSignal): Promise<void> {
+  const [rows, fence] = [staging.table('rows'), staging.table('fence')];
+  const moves = [`${rows} TO ${fence}`, `${table} TO ${staging.table(part)}`, `${fence} TO ${rows}`];
+  await statement(staging, `RENAME TABLE ${moves.join(', ')}`, signal);
+}
+
 /** ATTACH and REPLACE PARTITION are all or nothing for one part, not for several (architecture 3). */
 export async function mergeToOnePart(staging: Staging, part: StagingPart, signal: AbortSignal): Promise<void> {
   for (let attempt = 0; attempt < 5; attempt += 1) {

@@ -32,6 +32,18 @@ export function versionOf(of: {
   return (days << DAYS_SHIFT) | (revision << REVISION_SHIFT) | (of.deleted ? 0n : ROW_BIT) | line;
 }
 
+/** The lowest and the highest `_version` that a file's rows and delete marks can have. */
+export function versionRange(of: { readonly fileDate: FileDate; readonly revision: number }): [bigint, bigint] {
+  return [versionOf({ ...of, line: 0, deleted: true }), versionOf({ ...of, line: MAX_LINE, deleted: false })];
+}
+
+/** The revision that wins over everything of a `_version` and before; null when that is of a later date. */
+export function revisionAbove(version: bigint, fileDate: FileDate): number | null {
+  const [days, date] = [Number(version >> DAYS_SHIFT), daysOf(fileDate)];
+  if (days !== date) return days > date ? null : 0;
+  return Number((version >> REVISION_SHIFT) & BigInt(MAX_REVISION)) + 1;
+}
+
 /** The line that a `_version` was made from. */
 export function lineOf(version: bigint): number {
   return Number(BigInt.asUintN(Number(LINE_BITS), version));

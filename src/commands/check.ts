@@ -98,7 +98,7 @@ async function checkDestination(
   { force, fromFile }: SyncOptions,
 ): Promise<Omit<CheckReport, 'pipeline' | 'server'>> {
   try {
-    const held = await destination.held(app.signal);
+    const held = await destination.held(app.signal, force);
     const facts = { destination: destination.name, newest, held };
     if (newest === null) {
       const errors = failure === null ? [] : [failure];

@@ -102,9 +102,10 @@ export interface Destination {
   readonly writerModule: Encoding['writerModule'];
   /**
    * What it holds for the pipeline's target; null when nothing yet. Read only, makes nothing.
+   * @param force what holds something that it has no record of its own of counts as holding nothing, in place of an error
    * @throws also what a load would be refused with: before anything is downloaded for it
    */
-  held(signal: AbortSignal): Promise<Held | null>;
+  held(signal: AbortSignal, force?: boolean): Promise<Held | null>;
   /**
    * For `check`, before a load: asks what can be asked without changing anything, such as rights.
    * @throws DESTINATION_REFUSED with what a load would be refused with

@@ -71,6 +71,8 @@ export interface PublishedKey {
 
 /** The index of one pipeline. Every method throws DomainsyncError. */
 export interface PublishedIndex {
+  /** First of every run, and for `check`. Changes nothing. @throws DESTINATION_REFUSED where no index can be kept safely */
+  refuse(signal: AbortSignal): Promise<void>;
   /** Makes what is missing. Idempotent. */
   prepare(signal: AbortSignal): Promise<void>;
   /** What the index reflects; null: there is none. */

@@ -11,13 +11,17 @@ import {
   sourceKey,
 } from '../../../src/types.ts';
 import type { Server } from '../client.ts';
+import { tableFacts } from '../live-table.ts';
 import { REJECTS_TABLE, RUNS_TABLE } from '../names.ts';
+import { refuseReplicatedTables, refuseUnfitDatabase } from '../placement.ts';
+import { refuseOldServer } from '../prepare.ts';
 import { listRejects, reportOf } from '../report.ts';
 import { ensureDatabase } from '../rights.ts';
 import { createRejectsTable, createRunsTable } from '../schema.ts';
 import { createStaging, letGoOnFailure, runElsewhere, takeOver } from '../staging.ts';
 import { dropSet, listSets } from '../staging-sets.ts';
 import type { WorkState } from '../state.ts';
+import { together } from '../together.ts';
 import { landedBlocks } from '../verify.ts';
 import { DESTINATION, recordedEpoch } from './history.ts';
 import { StagedLoad } from './load.ts';
@@ -42,6 +46,14 @@ export class ClickHousePublishedIndex implements PublishedIndex {
     this.#options = options;
     this.#stagingName = `${options.pipeline}.kafka`;
     this.#name = `domainsync_published_${options.pipeline}`;
+  }
+
+  async refuse(signal: AbortSignal): Promise<void> {
+    const server = this.#server;
+    await server.identify(signal);
+    const tables = tableFacts(server, [this.#name, RUNS_TABLE, REJECTS_TABLE], signal);
+    const [found] = await together(tables, refuseOldServer(server, signal), refuseUnfitDatabase(server, signal));
+    refuseReplicatedTables(server.database, [...found.values()]);
   }
 
   async prepare(signal: AbortSignal): Promise<void> {

@@ -12,13 +12,14 @@ import type {
   Sent,
 } from '../../../src/types.ts';
 import { recordBlock } from '../block-record.ts';
-import { literal } from '../names.ts';
+import { literal, type StagingPart } from '../names.ts';
 import { buildNext, countLanded } from '../next.ts';
 import type { Staging } from '../staging.ts';
 import type { WorkState } from '../state.ts';
 import { numberOf, remade, statement } from '../statements.ts';
 import { checkRejected, checkRows, landedBlocks, sumBlocks, sumCounts, type Totals, verifyRows } from '../verify.ts';
 import { versionOf } from '../version.ts';
+import { checkExchanged, factsOf } from '../visible.ts';
 import { recordEnd, recordRejected } from './history.ts';
 import { encodeKeys } from './keys.ts';
 import * as sql from './sql.ts';
@@ -121,7 +122,7 @@ export class StagedLoad implements PublishedLoad {
     if (state?.mark?.plan !== mark.plan || state.mark.messages !== mark.messages) {
       const next = this.#staging.table(sql.PARTS.next);
       await this.#mark(next, mark, signal);
-      await statement(this.#staging, `EXCHANGE TABLES ${next} AND ${server.table(this.#options.index)}`, signal);
+      await this.#exchange(sql.PARTS.next, signal);
     }
     const result = this.#work.result ?? { ...resultOf(sumCounts(this.landed.values())), unchanged: rows };
     await this.#record(result, null, signal);
@@ -143,7 +144,7 @@ export class StagedLoad implements PublishedLoad {
       );
     }
     await this.#mark(rebuilt, mark, signal);
-    await statement(this.#staging, `EXCHANGE TABLES ${rebuilt} AND ${index}`, signal);
+    await this.#exchange(sql.PARTS.rebuilt, signal);
     await statement(this.#staging, `DROP TABLE ${rebuilt} SYNC`, signal);
   }
 
@@ -196,6 +197,15 @@ export class StagedLoad implements PublishedLoad {
     const { pipeline } = this.#options;
     const { epoch, server } = this.#staging;
     return recordEnd(server, { pipeline, epoch, work: this.#work }, result, error, signal);
+  }
+
+  /** Puts a staging table in place of the index. */
+  async #exchange(part: StagingPart, signal: AbortSignal): Promise<void> {
+    const { server } = this.#staging;
+    const { index } = this.#options;
+    const made = await factsOf(server, this.#staging.name(part), signal);
+    await statement(this.#staging, `EXCHANGE TABLES ${this.#staging.table(part)} AND ${server.table(index)}`, signal);
+    await checkExchanged(server, index, made, signal);
   }
 
   async #mark(table: string, mark: PublishedMark | null, signal: AbortSignal): Promise<void> {

@@ -30,7 +30,7 @@ import {
   createRunsTable,
   hashOf,
 } from '../../../connectors/clickhouse/schema.ts';
-import { emptyLiveState, fileKey, loadKey, parseComment } from '../../../connectors/clickhouse/state.ts';
+import { commentOf, emptyLiveState, fileKey, loadKey, parseComment } from '../../../connectors/clickhouse/state.ts';
 import { COLUMNS, selectColumns } from '../../../src/rows/columns.ts';
 import type { LoadRequest } from '../../../src/types.ts';
 
@@ -60,8 +60,10 @@ const TABLES = {
 };
 
 test('tables and views', async () => {
-  const state = JSON.stringify({ ...emptyLiveState('sync', COLUMNS), id: 'an id' });
-  await expect(createLiveTable('`db`.`dns`', 'sync', COLUMNS, state)).toMatchFileSnapshot(golden('live-table'));
+  const uuid = '11111111-2222-4333-8444-555555555555';
+  const state = commentOf({ ...emptyLiveState('sync', COLUMNS, uuid), id: 'an id' });
+  const live = createLiveTable('`db`.`dns`', 'sync', COLUMNS, state, uuid);
+  await expect(live).toMatchFileSnapshot(golden('live-table'));
   const few = selectColumns([]);
   await expect(createLiveTable('`db`.`few`', 'sync', few, '')).toMatchFileSnapshot(golden('live-table-of-a-key'));
   for (const mode of ['replace', 'append'] as const) {
