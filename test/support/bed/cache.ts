@@ -9,13 +9,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { isInstalled } from '../installed.ts';
+import { isInstalled } from '../programs.ts';
 
 /** Versions of ClickHouse that the bed has, each with the wheel that holds it. */
 const WHEELS = { '24.8': 'chdb==2.1.1', '25.5': 'chdb==3.4.1', '25.8': 'chdb==3.7.2' } as const;
 
 /** A version of ClickHouse. */
 export type Engine = keyof typeof WHEELS;
+
+export const ENGINES = Object.keys(WHEELS) as readonly Engine[];
 
 const JARS = 'zookeeper-3.9.3';
 const POM = fileURLToPath(new URL('zookeeper.pom.xml', import.meta.url));
