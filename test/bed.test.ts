@@ -26,9 +26,13 @@ describeWhere(lackOfBed('25.8', { zookeeper: false }), 'a server alone', () => {
     const [server] = bed.servers;
     if (server === undefined) throw new Error('there is no server');
     expect(await ask(server.url, 'SELECT version()')).toMatch(/^25\.8\./);
-    const bytes =
-      "SELECT base64Decode('') || base64Decode('YQ==') || base64Decode('YWI=') || base64Decode('/+8A') = 'aab\\xff\\xef\\0'";
-    expect(await ask(server.url, bytes)).toBe('1');
+    for (const text of ['', 'a', 'ab', '\xff\xef\0\n', 'x'.repeat(70_000)]) {
+      const base64 = Buffer.from(text, 'latin1').toString('base64');
+      const both = `SELECT hex(base64Decode('${base64}')), base64Encode(unhex('${Buffer.from(text, 'latin1').toString('hex')}'))`;
+      expect(await ask(server.url, both)).toBe(
+        `${Buffer.from(text, 'latin1').toString('hex').toUpperCase()}\t${base64}`.trim(),
+      );
+    }
     expect(await ask(server.url, "SELECT getSetting('max_threads')")).toBe('3');
     expect(await ask(server.url, 'CREATE TABLE t ORDER BY n AS SELECT 42 AS n')).toBe('');
     await server.kill();

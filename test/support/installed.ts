@@ -7,6 +7,8 @@ import { isLeftOut } from './programs.ts';
  * @param lack what the suite lacks and how to install it; null: nothing
  */
 export function describeWhere(lack: string | null, name: string, suite: () => void): void {
-  if (isLeftOut(lack)) describe.skip(`${name} (${lack})`, suite);
-  else describe(name, suite);
+  if (!isLeftOut(lack)) return void describe(name, suite);
+  // The reporter names only the file of what is skipped as a whole.
+  console.warn(`skipped: ${name} (${lack})`);
+  describe.skip(`${name} (${lack})`, suite);
 }

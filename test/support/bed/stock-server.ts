@@ -54,7 +54,7 @@ export class StockServer extends BedProcess {
   /** Its first start; resolves when it answers. */
   async start(): Promise<void> {
     await this.revive();
-    await this.#putBase64Decode();
+    await this.#putBase64();
   }
 
   /** Sets, or with null removes, what is merged into its configuration or its users, from its next start on. */
@@ -62,10 +62,11 @@ export class StockServer extends BedProcess {
     await configureServer(this.folder, part, xml);
   }
 
-  /** The wheels are built without the base64 library: a stand-in in SQL, which the server keeps. */
-  async #putBase64Decode(): Promise<void> {
-    const response = await fetch(this.url, { method: 'POST', body: BASE64_DECODE });
-    if (!response.ok) throw new Error(await response.text());
+  async #putBase64(): Promise<void> {
+    for (const body of BASE64) {
+      const response = await fetch(this.url, { method: 'POST', body });
+      if (!response.ok) throw new Error(await response.text());
+    }
   }
 }
 
@@ -86,9 +87,22 @@ async function isReady(url: string): Promise<boolean> {
   }
 }
 
+/*
+ * The wheels are built without the base64 library: stand-ins in SQL, which the server keeps. They map small pieces of the
+ * text, since what a lambda names from outside is copied for every piece.
+ */
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
-/** What the n-th character of four stands for; padding counts as nothing. */
-const sextet = (n: number): string => `(greatest(position('${ALPHABET}', substring(x, i + ${n}, 1)), 1) - 1)`;
-const BASE64_DECODE = `CREATE FUNCTION IF NOT EXISTS base64Decode AS (x) -> substring(unhex(arrayStringConcat(arrayMap(
-  i -> leftPad(hex(toUInt32(${sextet(1)} * 262144 + ${sextet(2)} * 4096 + ${sextet(3)} * 64 + ${sextet(4)})), 6, '0'),
-  range(0, length(x), 4)))), 1, intDiv(length(x), 4) * 3 - multiIf(endsWith(x, '=='), 2, endsWith(x, '='), 1, 0))`;
+/** What the n-th of four characters stands for; padding counts as 0. */
+const sextet = (n: number): string => `(greatest(position('${ALPHABET}', substring(four, ${n}, 1)), 1) - 1)`;
+/** The character of six bits of `bits`. */
+const character = (shift: number): string =>
+  `substring('${ALPHABET}', bitAnd(bitShiftRight(bits, ${shift}), 63) + 1, 1)`;
+const BASE64 = [
+  `CREATE FUNCTION IF NOT EXISTS base64Decode AS (x) -> substring(unhex(arrayStringConcat(arrayMap(
+  four -> leftPad(hex(toUInt32(${sextet(1)} * 262144 + ${sextet(2)} * 4096 + ${sextet(3)} * 64 + ${sextet(4)})), 6, '0'),
+  extractAll(x, '.{4}')))), 1, intDiv(length(x), 4) * 3 - multiIf(endsWith(x, '=='), 2, endsWith(x, '='), 1, 0))`,
+  `CREATE FUNCTION IF NOT EXISTS base64Encode AS (x) -> arrayStringConcat(arrayMap(
+  (digits, bits) -> ${character(18)} || ${character(12)} || if(length(digits) > 2, ${character(6)}, '=') || if(length(digits) > 4, ${character(0)}, '='),
+  extractAll(hex(x), '.{1,6}'),
+  arrayMap(digits -> reinterpretAsUInt32(reverse(unhex(rightPad(digits, 6, '0')))), extractAll(hex(x), '.{1,6}'))))`,
+];
