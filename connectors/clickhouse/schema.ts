@@ -117,7 +117,8 @@ export function createLiveView(view: string, table: string, mode: TableMode, col
     append: `${table}
 WHERE _deleted = 0 AND (_source, _file_date) IN (SELECT _source, max(_file_date) FROM ${table} GROUP BY _source)`,
   };
-  return `CREATE VIEW IF NOT EXISTS ${view} AS SELECT ${names} FROM ${rows[mode]} COMMENT ${literal(VIEW_COMMENT)}`;
+  // Without the parentheses, versions before 26.7 take COMMENT for an alias of the table.
+  return `CREATE VIEW IF NOT EXISTS ${view} AS (SELECT ${names} FROM ${rows[mode]}) COMMENT ${literal(VIEW_COMMENT)}`;
 }
 
 /**

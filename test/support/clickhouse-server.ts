@@ -1,18 +1,9 @@
 /** A ClickHouse server in a process of its own that a test can kill, stop and start again on the same folder. */
 import { once } from 'node:events';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { type EmbeddedServer, leaseEmbeddedServer } from '../../connectors/clickhouse/embedded/launch.ts';
-import { endServer } from './servers.ts';
-
-/** Who signs in where. */
-export interface Login {
-  readonly port: number;
-  readonly username: string;
-  readonly password: string;
-}
+import { configureServer } from './bed/stock-server.ts';
+import { type Login, type ServerProcess, serverProcess } from './server-process.ts';
 
 /** An answer with another status than 200. The message is the server's. */
 export class StatementError extends Error {}
@@ -41,29 +32,30 @@ export async function send({ port, username, password }: Login, sql: string, dat
 
 export class KillableServer {
   readonly folder: string;
-  #lease: EmbeddedServer | null = null;
+  readonly #process: ServerProcess;
+  #login: Login | null = null;
   #downs = 0;
 
-  private constructor(folder: string) {
+  private constructor(folder: string, process: ServerProcess) {
     this.folder = folder;
+    this.#process = process;
   }
 
   /** Starts a server on a folder, made where it is missing. */
   static async start(folder: string): Promise<KillableServer> {
-    const server = new KillableServer(folder);
+    const server = new KillableServer(folder, await serverProcess(folder));
     await server.start();
     return server;
   }
 
   get login(): Login {
-    if (this.#lease === null) throw new Error('the server is down');
-    const { endpoint, username, password } = this.#lease;
-    return { port: endpoint.httpPort, username, password };
+    if (this.#login === null) throw new Error('the server is down');
+    return this.#login;
   }
 
   /** null while it is down. */
   get port(): number | null {
-    return this.#lease?.endpoint.httpPort ?? null;
+    return this.#login?.port ?? null;
   }
 
   /** How often it went down: what was asked before and answered after such a moment may have failed for it. */
@@ -72,22 +64,20 @@ export class KillableServer {
   }
 
   get isUp(): boolean {
-    return this.#lease !== null;
+    return this.#login !== null;
   }
 
   /** Starts it where it is down; it takes the port that it had, while nobody else has it. */
   async start(): Promise<void> {
-    this.#lease ??= await leaseEmbeddedServer(this.folder, AbortSignal.timeout(120_000));
+    this.#login ??= await this.#process.start();
   }
 
   /** SIGKILL of the process that runs ClickHouse; resolves when it is gone. */
   async kill(): Promise<void> {
-    const lease = this.#lease;
-    if (lease === null) return;
-    this.#lease = null;
+    if (this.#login === null) return;
+    this.#login = null;
     this.#downs += 1;
-    await endServer(lease.endpoint.pid);
-    lease.release();
+    await this.#process.kill();
   }
 
   async restart(): Promise<void> {
@@ -100,10 +90,7 @@ export class KillableServer {
    * @param folder what ClickHouse merges into its configuration, and into its users
    */
   async configure(folder: 'config.d' | 'users.d', xml: string | null): Promise<void> {
-    const path = join(this.folder, folder, 'test.xml');
-    await mkdir(join(this.folder, folder), { recursive: true });
-    if (xml === null) await rm(path, { force: true });
-    else await writeFile(path, `<clickhouse>${xml}</clickhouse>`);
+    await configureServer(this.folder, folder, xml);
   }
 
   /** Rows of a SELECT, numbers of 64 bits as strings. */

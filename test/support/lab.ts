@@ -4,13 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Server } from '../../connectors/clickhouse/client.ts';
 import { ClickHouseDestination, type ClickHouseDestinationOptions } from '../../connectors/clickhouse/destination.ts';
-import { leaseEmbeddedServer } from '../../connectors/clickhouse/embedded/launch.ts';
 import type { Progress } from '../../src/progress.ts';
 import { COLUMNS } from '../../src/rows/columns.ts';
 import { type RunOutcome, run } from '../../src/run.ts';
 import { openLocalFile } from '../../src/spool.ts';
 import type { Destination, RemoteFile, Source } from '../../src/types.ts';
-import { endServer } from './servers.ts';
+import { KillableServer } from './clickhouse-server.ts';
 
 const WRITER = new URL('../../connectors/clickhouse/native.ts', import.meta.url).href;
 
@@ -57,12 +56,11 @@ export const NEVER = new AbortController().signal;
 export async function openLab(): Promise<Lab> {
   const folder = await mkdtemp(join(tmpdir(), 'domainsync-lab-'));
   const clickhouse = join(folder, 'clickhouse');
-  const lease = await leaseEmbeddedServer(clickhouse, AbortSignal.timeout(120_000));
-  const { url, username, password } = lease;
+  const killable = await KillableServer.start(clickhouse);
+  const { port, username, password } = killable.login;
+  const url = `http://127.0.0.1:${port}`;
   const server = new Server({ url, username, password, database: 'lab', settings: {} });
-  const beside = new Server({ url, username, password, database: 'default', settings: {} });
-  await beside.command('CREATE DATABASE lab', NEVER);
-  await beside.close();
+  await killable.command('CREATE DATABASE lab');
   let files = 0;
   const destination = (pipeline: string, options: Partial<ClickHouseDestinationOptions> = {}): ClickHouseDestination =>
     new ClickHouseDestination(server, {
@@ -105,8 +103,7 @@ export async function openLab(): Promise<Lab> {
     },
     async close() {
       await server.close();
-      lease.release();
-      await endServer(lease.endpoint.pid);
+      await killable.kill();
       await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
     },
   };

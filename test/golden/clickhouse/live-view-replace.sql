@@ -1,1 +1,1 @@
-CREATE VIEW IF NOT EXISTS `db`.`few_live` AS SELECT `domain` FROM `db`.`few` COMMENT 'domainsync: current rows'
+CREATE VIEW IF NOT EXISTS `db`.`few_live` AS (SELECT `domain` FROM `db`.`few`) COMMENT 'domainsync: current rows'
