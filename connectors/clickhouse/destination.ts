@@ -25,6 +25,7 @@ import { heldBeside, holding, previousTable, revisionOf, type TablePart } from '
 import { type LiveTable, misplacedRecord, settleRecord } from './live-table.ts';
 import { ClickHouseLoad, type LoadContext } from './load.ts';
 import type { NativeOptions } from './native.ts';
+import { refuseUnfitPlacement } from './placement.ts';
 import { prepareTables, refuseUnfit } from './prepare.ts';
 import { listRejects, reportOf } from './report.ts';
 import { refuseWithoutRights } from './rights.ts';
@@ -84,7 +85,6 @@ export class ClickHouseDestination implements Destination {
   }
 
   async held(signal: AbortSignal, force = false): Promise<Held | null> {
-    await this.#server.identify(signal);
     const state = await refuseUnfit(this.#server, { ...this.#options, force }, signal);
     return holding(this.#server, state, this.#part, signal);
   }
@@ -95,7 +95,7 @@ export class ClickHouseDestination implements Destination {
 
   async recover(keepUnfinished: boolean, signal: AbortSignal): Promise<void> {
     const { pipeline } = this.#options;
-    await this.#server.identify(signal);
+    await refuseUnfitPlacement(this.#server, signal);
     const [sets, live] = await together(listSets(this.#server, pipeline, signal), this.#liveState(signal));
     if (live !== null) await settleRecord(this.#server, live, keepUnfinished, signal);
     const unfinished = sets.find((set) => set.work !== null);

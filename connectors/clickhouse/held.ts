@@ -7,13 +7,15 @@ import { DomainsyncError } from '../../src/errors.ts';
 import type { Server } from './client.ts';
 import { type LiveTable, liveTableOf, tableFacts } from './live-table.ts';
 import { HELD_TABLE } from './names.ts';
+import { refuseReplicatedTables } from './placement.ts';
 import { type HeldSource, isNewer } from './state.ts';
 
-/** What a live table is and holds; null when there is no table. @throws DESTINATION_FOREIGN_TABLE */
+/** What a live table is and holds; null when there is no table. @throws DESTINATION_FOREIGN_TABLE, DESTINATION_REFUSED for a replicated one */
 export async function readLiveState(server: Server, table: string, signal: AbortSignal): Promise<LiveTable | null> {
   const found = await tableFacts(server, [table, HELD_TABLE], signal);
   const facts = found.get(table);
   if (facts === undefined) return null;
+  refuseReplicatedTables(server.database, [...found.values()]);
   const live = await liveTableOf(server, facts, signal);
   if (live === null) throw foreign(`${server.database}.${table}`);
   if (!found.has(HELD_TABLE)) return live;

@@ -1,6 +1,7 @@
 /** Where tables may stand: on one server, in a database that can exchange them. Anything else is refused before it is touched. */
 import { DomainsyncError } from '../../src/errors.ts';
 import type { Server } from './client.ts';
+import { together } from './together.ts';
 
 /** `Overlay` is what the embedded server's `default` is: an Atomic database, and files beside it. */
 const FIT_ENGINES: ReadonlySet<string> = new Set(['Atomic', 'Overlay']);
@@ -10,6 +11,11 @@ const OTHER_DATABASE =
   'Name a database of engine Atomic in clickhouse.database (CREATE DATABASE domains ENGINE = Atomic), and in clickhouse.url the address of one server.';
 const OTHER_SERVER =
   'ClickHouse Cloud is not supported: name a server of your own in clickhouse.url, or use the embedded one.';
+
+/** First of every run: one server answers, and the database is one for it alone. Changes nothing. @throws DESTINATION_REFUSED */
+export async function refuseUnfitPlacement(server: Server, signal: AbortSignal): Promise<void> {
+  await together(server.identify(signal), refuseUnfitDatabase(server, signal));
+}
 
 /**
  * Looks at the database's engine, and where there is no such database at the one that it would be made with.

@@ -6,7 +6,7 @@ import { checkColumns, fitColumns, fitView } from './columns.ts';
 import { foreign, readLiveState } from './held.ts';
 import { type LiveTable, misplacedRecord, settleRecord } from './live-table.ts';
 import { HELD_TABLE, REJECTS_TABLE, RUNS_TABLE } from './names.ts';
-import { refuseReplicatedTables, refuseUnfitDatabase } from './placement.ts';
+import { refuseReplicatedTables, refuseUnfitDatabase, refuseUnfitPlacement } from './placement.ts';
 import { ensureDatabase, refuseWithoutRights } from './rights.ts';
 import {
   createChangesTable,
@@ -90,7 +90,7 @@ export async function refuseUnfit(
 ): Promise<LiveTable | null> {
   const [, , , state] = await together(
     refuseOldServer(server, signal),
-    refuseUnfitDatabase(server, signal),
+    refuseUnfitPlacement(server, signal),
     refuseForeign(server, options, signal),
     readLiveState(server, options.table, signal),
   );

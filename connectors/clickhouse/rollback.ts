@@ -62,8 +62,9 @@ export async function completeRollback(
 ): Promise<void> {
   const { server } = staging;
   const rolledBack = await exchangeBack(staging, { live, previous }, source, signal);
-  if (rolledBack !== null) await recordRolledBack(staging, rolledBack, new Date().toISOString(), signal);
   await statement(staging, `RENAME TABLE ${staging.table('next')} TO ${server.table(previous)}`, signal);
+  // Last: the record has the owner's epoch, by which one that was taken over on its way here finds out.
+  if (rolledBack !== null) await recordRolledBack(staging, rolledBack, new Date().toISOString(), signal);
   if (work.key === ROLLBACK_KEY) {
     await staging.drop(signal);
   } else {

@@ -87,7 +87,9 @@ export class Staging {
     try {
       return await statement();
     } catch (error) {
-      if (serverCode(error) !== SERVER_CODES.UNKNOWN_TABLE) throw error;
+      // Our table is gone, or what we would make another run has made already.
+      const { UNKNOWN_TABLE, TABLE_ALREADY_EXISTS } = SERVER_CODES;
+      if (![UNKNOWN_TABLE, TABLE_ALREADY_EXISTS].some((code) => code === serverCode(error))) throw error;
       if ((await highestEpoch(this.server, this.pipeline, signal)) <= this.epoch) throw error;
       throw new DomainsyncError('TAKEN_OVER', `another run of pipeline ${this.pipeline} took this load over`, {
         cause: error,

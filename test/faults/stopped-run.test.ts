@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { ageHeartbeats } from '../support/clickhouse-machines.ts';
 import { type ServerProject, withServerProject } from '../support/clickhouse-project.ts';
 import type { Verdict } from '../support/clickhouse-proxy.ts';
-import { endState } from '../support/kill-state.ts';
+import { endState, type Mode } from '../support/kill-state.ts';
 import type { Finished } from '../support/project.ts';
 
 const ROWS = 500;
@@ -26,9 +26,14 @@ const STEPS: readonly { readonly before: string; readonly at: RegExp; readonly s
 ];
 
 /** Loads the next snapshot, stops at the statement, has another run load the one after it, and goes on. */
-async function stoppedAt(project: ServerProject, at: RegExp, meanwhile: () => Promise<void>): Promise<Finished> {
+async function stoppedAt(
+  project: ServerProject,
+  at: RegExp,
+  meanwhile: () => Promise<void>,
+  command: readonly string[] = ['sync'],
+): Promise<Finished> {
   let stopped = false;
-  const run = project.start('sync');
+  const run = project.start(...command);
   project.proxy.watcher = {
     before: async ({ sql }): Promise<Verdict> => {
       if (stopped || !at.test(sql)) return 'pass';
@@ -46,8 +51,8 @@ async function stoppedAt(project: ServerProject, at: RegExp, meanwhile: () => Pr
 }
 
 /** All but staging tables: one that was made too late is dropped by the next run. */
-async function tables(project: ServerProject): Promise<unknown> {
-  return { ...(await endState(project, 'dns', 'sync')), left: null };
+async function tables(project: ServerProject, mode: Mode = 'sync'): Promise<unknown> {
+  return { ...(await endState(project, 'dns', mode)), left: null };
 }
 
 test('stopped at any step, taken over, and woken up', async () => {
@@ -68,6 +73,67 @@ test('stopped at any step, taken over, and woken up', async () => {
       expect(await project.run('sync'), before).toMatchObject({ stdout: expect.stringContaining('nothing to do') });
       expect((await endState(project, 'dns', 'sync')).left, before).toEqual([]);
       await project.sandbox.publish();
+    }
+  });
+});
+
+const REPLACE = '  dns: { dataset: dns, to: { clickhouse: { table: dns, mode: replace } } }';
+
+/** One run at a time puts the table of before aside: what the others would do to it fails. */
+test('mode replace, stopped before the previous table is put aside: the one that is kept stays', async () => {
+  await withServerProject({ rows: ROWS }, async (project) => {
+    await project.configure({ pipelines: REPLACE });
+    expect((await project.run('sync')).stdout).toMatch(LOADED);
+    await project.sandbox.publish();
+    // Where none is kept yet; where another run only ends this load; where it loads a later file too.
+    for (const later of [false, false, true]) {
+      let after: unknown;
+      const finished = await stoppedAt(project, /`dns_previous`/, async () => {
+        await ageHeartbeats(project);
+        if (later) await project.sandbox.publish();
+        const other = await project.run('sync');
+        expect(other, other.stderr).toMatchObject({ code: 0 });
+        after = await tables(project, 'replace');
+      });
+      expect(finished.code, finished.stderr).toBe(0);
+      expect(finished.stdout).toMatch(TAKEN_OVER);
+      expect(await tables(project, 'replace')).toEqual(after);
+      await project.sandbox.publish();
+    }
+    const back = await project.run('rollback', 'dns');
+    expect(back.code, back.stderr).toBe(0);
+    expect((await endState(project, 'dns', 'replace')).left).toEqual([]);
+  });
+});
+
+test('a rollback that is stopped while another one does it moves nothing', async () => {
+  await withServerProject({ rows: ROWS }, async (project) => {
+    await project.configure({ pipelines: REPLACE });
+    for (const at of [
+      /^RENAME TABLE .*`dns_previous` TO /,
+      /^EXCHANGE TABLES /,
+      /^RENAME TABLE .* TO \S+dns_previous`/,
+    ]) {
+      for (const _ of [1, 2]) {
+        expect((await project.run('sync')).stdout).toMatch(LOADED);
+        await project.sandbox.publish();
+      }
+      let after: unknown;
+      const rollback = ['rollback', 'dns'];
+      const finished = await stoppedAt(
+        project,
+        at,
+        async () => {
+          await ageHeartbeats(project);
+          const other = await project.run(...rollback);
+          expect(other.code === 0 || /was rolled back to \S+ already/.test(other.stderr), other.stderr).toBe(true);
+          after = await tables(project, 'replace');
+        },
+        rollback,
+      );
+      expect(finished.code, `${at}: ${finished.stderr}`).toBe(8);
+      expect(finished.stderr, `${at}`).toContain('a run of pipeline dns is at work: nothing was rolled back');
+      expect(await tables(project, 'replace'), `${at}`).toEqual(after);
     }
   });
 });

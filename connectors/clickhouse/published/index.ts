@@ -13,7 +13,7 @@ import {
 import type { Server } from '../client.ts';
 import { tableFacts } from '../live-table.ts';
 import { REJECTS_TABLE, RUNS_TABLE } from '../names.ts';
-import { refuseReplicatedTables, refuseUnfitDatabase } from '../placement.ts';
+import { refuseReplicatedTables, refuseUnfitPlacement } from '../placement.ts';
 import { refuseOldServer } from '../prepare.ts';
 import { listRejects, reportOf } from '../report.ts';
 import { ensureDatabase } from '../rights.ts';
@@ -50,9 +50,9 @@ export class ClickHousePublishedIndex implements PublishedIndex {
 
   async refuse(signal: AbortSignal): Promise<void> {
     const server = this.#server;
-    await server.identify(signal);
+    await refuseUnfitPlacement(server, signal);
     const tables = tableFacts(server, [this.#name, RUNS_TABLE, REJECTS_TABLE], signal);
-    const [found] = await together(tables, refuseOldServer(server, signal), refuseUnfitDatabase(server, signal));
+    const [found] = await together(tables, refuseOldServer(server, signal));
     refuseReplicatedTables(server.database, [...found.values()]);
   }
 
