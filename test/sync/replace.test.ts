@@ -145,6 +145,31 @@ test('killed between any two statements of a rollback, the next run brings it to
   expect(seen).toHaveLength(count('loaded') + count('rolled-back'));
 });
 
+test.each([0, 1])(
+  'the server dies amid the statement that moves the previous table in, after %i of its steps more',
+  async (more) => {
+    const table = `fence${more}`;
+    for (const one of [FIRST, SECOND]) await load(table, one);
+    // As a kill leaves it that comes before that statement.
+    let rowsTable: string | undefined;
+    for (let survive = 0; rowsTable === undefined; survive += 1) {
+      const { hit } = await killedAfter(survive, () => rollback(table));
+      expect(hit).toBe(true);
+      const [begun] = await lab.query<{ name: string }>(
+        `SELECT name FROM system.tables WHERE name LIKE 'domainsync_staging_${table}_%_rows' AND comment LIKE '%"rollback":true%'`,
+      );
+      rowsTable = begun?.name;
+    }
+    await lab.command(`RENAME TABLE lab.${rowsTable} TO lab.${rowsTable.replace('_rows', '_fence')}`);
+    if (more === 1)
+      await lab.command(`RENAME TABLE lab.${table}_previous TO lab.${rowsTable.replace('_rows', '_next')}`);
+    expect(await load(table, SECOND)).toMatchObject({ kind: 'rolled-back' });
+    expect(await rows(table)).toEqual(['a.de 2026-01-01', 'b.de 2026-01-01', 'c.de 2026-01-01']);
+    expect(await rows(`${table}_previous`)).toEqual(SECOND_ROWS);
+    expect(await objects(table)).toEqual([table, `${table}_live`, `${table}_previous`]);
+  },
+);
+
 test('a table of that name that is none of ours is left alone', async () => {
   await lab.command('CREATE TABLE lab.mine_previous (x UInt8) ENGINE = MergeTree ORDER BY x');
   await expect(load('mine', FIRST)).rejects.toMatchObject({ code: 'DESTINATION_FOREIGN_TABLE' });
