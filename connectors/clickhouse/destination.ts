@@ -23,6 +23,7 @@ import { readLiveState } from './held.ts';
 import { recordEnded } from './history.ts';
 import { heldBeside, holding, previousTable, type TablePart } from './holding.ts';
 import { ClickHouseLoad, type LoadContext } from './load.ts';
+import { refuseOldServer } from './minimum-version.ts';
 import type { NativeOptions } from './native.ts';
 import { prepareTables, refuseUnfit } from './prepare.ts';
 import { listRejects, reportOf } from './report.ts';
@@ -32,6 +33,7 @@ import type { TableMode } from './schema.ts';
 import { createStaging, letGoOnFailure, runElsewhere, type Staging, takeOver } from './staging.ts';
 import { dropSet, listSets } from './staging-sets.ts';
 import { emptyLiveState, type HeldSource, type LiveState, loadKey, type WorkState } from './state.ts';
+import { together } from './together.ts';
 import { landedBlocks } from './verify.ts';
 import { MAX_REVISION } from './version.ts';
 
@@ -92,7 +94,7 @@ export class ClickHouseDestination implements Destination {
 
   async recover(keepUnfinished: boolean, signal: AbortSignal): Promise<void> {
     const { pipeline } = this.#options;
-    const sets = await listSets(this.#server, pipeline, signal);
+    const [, sets] = await together(refuseOldServer(this.#server, signal), listSets(this.#server, pipeline, signal));
     const unfinished = sets.find((set) => set.work !== null);
     for (const set of sets) {
       // A drop that was killed, or parts that a killed take-over has not brought along.

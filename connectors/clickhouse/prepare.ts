@@ -4,6 +4,7 @@ import type { Column } from '../../src/types.ts';
 import type { Server } from './client.ts';
 import { checkColumns, fitColumns, fitView } from './columns.ts';
 import { foreign, readLiveState } from './held.ts';
+import { refuseOldServer } from './minimum-version.ts';
 import { HELD_TABLE, REJECTS_TABLE, RUNS_TABLE } from './names.ts';
 import { ensureDatabase, refuseWithoutRights } from './rights.ts';
 import {
@@ -20,9 +21,6 @@ import { together } from './together.ts';
 
 /** Tells the change feed from a table of the user's. */
 const CHANGES_COMMENT = 'domainsync: change feed';
-
-/** The oldest long-term release with all that the statements use. Tried with 26.7. */
-const MINIMUM_VERSION: readonly [number, number] = [24, 8];
 
 export interface PrepareOptions {
   readonly pipeline: string;
@@ -90,19 +88,6 @@ export async function refuseUnfit(
   checkMode(server, options, state);
   await checkColumns(server, options, state, signal);
   return state;
-}
-
-async function refuseOldServer(server: Server, signal: AbortSignal): Promise<void> {
-  const [row] = await server.query<{ version: string }>('SELECT version() AS version', signal);
-  if (row === undefined || isRecent(row.version)) return;
-  const what = `the ClickHouse server has the version ${row.version}, and domainsync needs ${MINIMUM_VERSION.join('.')} or later`;
-  throw new DomainsyncError('DESTINATION_REFUSED', what, { hint: 'Upgrade the server, or name another one.' });
-}
-
-/** Whether a server's version is one that domainsync works with. */
-export function isRecent(version: string): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  return major > MINIMUM_VERSION[0] || (major === MINIMUM_VERSION[0] && minor >= MINIMUM_VERSION[1]);
 }
 
 /** Makes one of the tables that forget, or lets the one that is there forget as the configuration says now. */

@@ -76,6 +76,10 @@ export class KafkaDestination implements Destination {
     return record !== null && (await endsMatch(this.#connection, topic, record, signal)) ? heldOf(record) : null;
   }
 
+  refuse(signal: AbortSignal): Promise<void> {
+    return this.#options.index.refuse(signal);
+  }
+
   async recover(keepUnfinished: boolean, signal: AbortSignal): Promise<void> {
     const load = await this.#options.index.claim(signal);
     if (load === null) return;

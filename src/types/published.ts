@@ -75,9 +75,11 @@ export interface PublishedIndex {
   prepare(signal: AbortSignal): Promise<void>;
   /** What the index reflects; null: there is none. */
   mark(signal: AbortSignal): Promise<PublishedMark | null>;
+  /** Changes nothing. @throws DESTINATION_REFUSED with what a load would be refused with */
+  refuse(signal: AbortSignal): Promise<void>;
   /**
    * Becomes the owner of the load that a run left unfinished; null: there is none.
-   * @throws RUN_ELSEWHERE when its owner is at work
+   * @throws RUN_ELSEWHERE when its owner is at work, and as `refuse`
    */
   claim(signal: AbortSignal): Promise<PublishedLoad | null>;
   /** Starts a load. @throws RUN_ELSEWHERE when another run was faster */

@@ -11,6 +11,7 @@ import {
   sourceKey,
 } from '../../../src/types.ts';
 import type { Server } from '../client.ts';
+import { refuseOldServer } from '../minimum-version.ts';
 import { REJECTS_TABLE, RUNS_TABLE } from '../names.ts';
 import { listRejects, reportOf } from '../report.ts';
 import { ensureDatabase } from '../rights.ts';
@@ -18,6 +19,7 @@ import { createRejectsTable, createRunsTable } from '../schema.ts';
 import { createStaging, letGoOnFailure, runElsewhere, takeOver } from '../staging.ts';
 import { dropSet, listSets } from '../staging-sets.ts';
 import type { WorkState } from '../state.ts';
+import { together } from '../together.ts';
 import { landedBlocks } from '../verify.ts';
 import { DESTINATION, recordedEpoch } from './history.ts';
 import { StagedLoad } from './load.ts';
@@ -58,8 +60,12 @@ export class ClickHousePublishedIndex implements PublishedIndex {
     return (await readIndexState(this.#server, this.#name, signal))?.mark ?? null;
   }
 
+  refuse(signal: AbortSignal): Promise<void> {
+    return refuseOldServer(this.#server, signal);
+  }
+
   async claim(signal: AbortSignal): Promise<PublishedLoad | null> {
-    const sets = await listSets(this.#server, this.#stagingName, signal);
+    const [, sets] = await together(this.refuse(signal), listSets(this.#server, this.#stagingName, signal));
     const unfinished = sets.find((set) => set.work !== null);
     for (const set of sets) {
       // A drop that was killed, or parts that a killed take-over has not brought along.
