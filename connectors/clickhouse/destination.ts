@@ -25,7 +25,7 @@ import { heldBeside, holding, previousTable, revisionOf, type TablePart } from '
 import { type LiveTable, misplacedRecord, settleRecord } from './live-table.ts';
 import { ClickHouseLoad, type LoadContext } from './load.ts';
 import type { NativeOptions } from './native.ts';
-import { refuseUnfitPlacement } from './placement.ts';
+import { refuseUnfitServer } from './placement.ts';
 import { prepareTables, refuseUnfit } from './prepare.ts';
 import { listRejects, reportOf } from './report.ts';
 import { refuseWithoutRights } from './rights.ts';
@@ -95,7 +95,7 @@ export class ClickHouseDestination implements Destination {
 
   async recover(keepUnfinished: boolean, signal: AbortSignal): Promise<void> {
     const { pipeline } = this.#options;
-    await refuseUnfitPlacement(this.#server, signal);
+    await refuseUnfitServer(this.#server, signal);
     const [sets, live] = await together(listSets(this.#server, pipeline, signal), this.#liveState(signal));
     if (live !== null) await settleRecord(this.#server, live, keepUnfinished, signal);
     const unfinished = sets.find((set) => set.work !== null);

@@ -1,6 +1,7 @@
 /** Where tables may stand: on one server, in a database that can exchange them. Anything else is refused before it is touched. */
 import { DomainsyncError } from '../../src/errors.ts';
 import type { Server } from './client.ts';
+import { refuseOldServer } from './minimum-version.ts';
 import { together } from './together.ts';
 
 /** `Overlay` is what the embedded server's `default` is: an Atomic database, and files beside it. */
@@ -12,9 +13,9 @@ const OTHER_DATABASE =
 const OTHER_SERVER =
   'ClickHouse Cloud is not supported: name a server of your own in clickhouse.url, or use the embedded one.';
 
-/** First of every run: one server answers, and the database is one for it alone. Changes nothing. @throws DESTINATION_REFUSED */
-export async function refuseUnfitPlacement(server: Server, signal: AbortSignal): Promise<void> {
-  await together(server.identify(signal), refuseUnfitDatabase(server, signal));
+/** First of every run: one server answers, of a version that will do, and the database is one for it alone. Changes nothing. @throws DESTINATION_REFUSED */
+export async function refuseUnfitServer(server: Server, signal: AbortSignal): Promise<void> {
+  await together(refuseOldServer(server, signal), server.identify(signal), refuseUnfitDatabase(server, signal));
 }
 
 /**

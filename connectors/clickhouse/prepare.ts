@@ -6,7 +6,7 @@ import { checkColumns, fitColumns, fitView } from './columns.ts';
 import { foreign, readLiveState } from './held.ts';
 import { type LiveTable, misplacedRecord, settleRecord } from './live-table.ts';
 import { HELD_TABLE, REJECTS_TABLE, RUNS_TABLE } from './names.ts';
-import { refuseReplicatedTables, refuseUnfitDatabase, refuseUnfitPlacement } from './placement.ts';
+import { refuseReplicatedTables, refuseUnfitServer } from './placement.ts';
 import { ensureDatabase, refuseWithoutRights } from './rights.ts';
 import {
   createChangesTable,
@@ -22,9 +22,6 @@ import { together } from './together.ts';
 
 /** Tells the change feed from a table of the user's. */
 const CHANGES_COMMENT = 'domainsync: change feed';
-
-/** The oldest long-term release with all that the statements use. Tried with 26.7. */
-const MINIMUM_VERSION: readonly [number, number] = [24, 8];
 
 export interface PrepareOptions {
   readonly pipeline: string;
@@ -45,8 +42,7 @@ export interface PrepareOptions {
  */
 export async function prepareTables(server: Server, options: PrepareOptions, signal: AbortSignal): Promise<void> {
   const { table, mode, columns, changes, history, force } = options;
-  await refuseOldServer(server, signal);
-  await refuseUnfitDatabase(server, signal);
+  await refuseUnfitServer(server, signal);
   await refuseWithoutRights(server, options, signal);
   await ensureDatabase(server, signal);
   await refuseForeign(server, options, signal);
@@ -88,9 +84,8 @@ export async function refuseUnfit(
   options: PrepareOptions,
   signal: AbortSignal,
 ): Promise<LiveTable | null> {
-  const [, , , state] = await together(
-    refuseOldServer(server, signal),
-    refuseUnfitPlacement(server, signal),
+  const [, , state] = await together(
+    refuseUnfitServer(server, signal),
     refuseForeign(server, options, signal),
     readLiveState(server, options.table, signal),
   );
@@ -99,19 +94,6 @@ export async function refuseUnfit(
   if (state.misplaced && !options.force) throw misplacedRecord(server, state);
   await checkColumns(server, options, state, signal);
   return state;
-}
-
-export async function refuseOldServer(server: Server, signal: AbortSignal): Promise<void> {
-  const [row] = await server.query<{ version: string }>('SELECT version() AS version', signal);
-  if (row === undefined || isRecent(row.version)) return;
-  const what = `the ClickHouse server has the version ${row.version}, and domainsync needs ${MINIMUM_VERSION.join('.')} or later`;
-  throw new DomainsyncError('DESTINATION_REFUSED', what, { hint: 'Upgrade the server, or name another one.' });
-}
-
-/** Whether a server's version is one that domainsync works with. */
-export function isRecent(version: string): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  return major > MINIMUM_VERSION[0] || (major === MINIMUM_VERSION[0] && minor >= MINIMUM_VERSION[1]);
 }
 
 /** Makes one of the tables that forget, or lets the one that is there forget as the configuration says now. */

@@ -81,7 +81,6 @@ export class KafkaDestination implements Destination {
   }
 
   async recover(keepUnfinished: boolean, signal: AbortSignal): Promise<void> {
-    await this.#options.index.refuse(signal);
     const load = await this.#options.index.claim(signal);
     if (load === null) return;
     await this.#owned(load, async () => {

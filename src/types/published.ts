@@ -71,15 +71,15 @@ export interface PublishedKey {
 
 /** The index of one pipeline. Every method throws DomainsyncError. */
 export interface PublishedIndex {
-  /** First of every run, and for `check`. Changes nothing. @throws DESTINATION_REFUSED where no index can be kept safely */
-  refuse(signal: AbortSignal): Promise<void>;
   /** Makes what is missing. Idempotent. */
   prepare(signal: AbortSignal): Promise<void>;
   /** What the index reflects; null: there is none. */
   mark(signal: AbortSignal): Promise<PublishedMark | null>;
+  /** Changes nothing. @throws DESTINATION_REFUSED with what a load would be refused with */
+  refuse(signal: AbortSignal): Promise<void>;
   /**
    * Becomes the owner of the load that a run left unfinished; null: there is none.
-   * @throws RUN_ELSEWHERE when its owner is at work
+   * @throws RUN_ELSEWHERE when its owner is at work, and as `refuse`
    */
   claim(signal: AbortSignal): Promise<PublishedLoad | null>;
   /** Starts a load. @throws RUN_ELSEWHERE when another run was faster */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { configureServer } from './bed/stock-server.ts';
-import { type Login, type ServerProcess, serverProcess } from './server-process.ts';
+import { type Login, type ServerPlace, type ServerProcess, serverPlace, serverProcess } from './server-process.ts';
 
 /** An answer with another status than 200. The message is the server's. */
 export class StatementError extends Error {}
@@ -51,6 +51,10 @@ export class KillableServer {
   get login(): Login {
     if (this.#login === null) throw new Error('the server is down');
     return this.#login;
+  }
+
+  get place(): ServerPlace {
+    return serverPlace(this.folder, this.login);
   }
 
   /** null while it is down. */

@@ -10,6 +10,7 @@ import { type RunOutcome, run } from '../../src/run.ts';
 import { openLocalFile } from '../../src/spool.ts';
 import type { Destination, RemoteFile, Source } from '../../src/types.ts';
 import { KillableServer } from './clickhouse-server.ts';
+import type { ServerPlace } from './server-process.ts';
 
 const WRITER = new URL('../../connectors/clickhouse/native.ts', import.meta.url).href;
 
@@ -38,8 +39,8 @@ export interface LoadOptions {
 export interface Lab {
   readonly server: Server;
   readonly folder: string;
-  /** Folder of the embedded server, for projects that share it. */
-  readonly clickhouse: string;
+  /** Where its server is, for projects that share it. */
+  readonly clickhouse: ServerPlace;
   query<Row = Record<string, unknown>>(sql: string): Promise<Row[]>;
   command(sql: string): Promise<void>;
   /** A destination with the defaults of the configuration; the table is named like the pipeline. */
@@ -55,8 +56,7 @@ export const NEVER = new AbortController().signal;
 /** Starts a server of its own in a temporary folder. */
 export async function openLab(): Promise<Lab> {
   const folder = await mkdtemp(join(tmpdir(), 'domainsync-lab-'));
-  const clickhouse = join(folder, 'clickhouse');
-  const killable = await KillableServer.start(clickhouse);
+  const killable = await KillableServer.start(join(folder, 'clickhouse'));
   const { port, username, password } = killable.login;
   const url = `http://127.0.0.1:${port}`;
   const server = new Server({ url, username, password, database: 'lab', settings: {} });
@@ -82,7 +82,7 @@ export async function openLab(): Promise<Lab> {
   return {
     server,
     folder,
-    clickhouse,
+    clickhouse: killable.place,
     destination,
     query: (sql) => server.query(sql, NEVER),
     command: (sql) => server.command(sql, NEVER),

@@ -5,9 +5,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { leaseEmbeddedServer } from '../../connectors/clickhouse/embedded/launch.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/service.ts';
-import { endServer } from './servers.ts';
+import { KillableServer, send } from './clickhouse-server.ts';
+import type { ServerPlace } from './server-process.ts';
 
 const BIN = fileURLToPath(new URL('../../src/bin.js', import.meta.url));
 
@@ -28,7 +28,7 @@ export interface Project {
   readonly folder: string;
   readonly sandbox: Sandbox;
   readonly database: string;
-  /** Folder of the embedded ClickHouse. */
+  /** Folder of its ClickHouse. */
   readonly clickhouse: string;
   readonly dataDir: string;
   /** Rows of a SELECT, numbers of 64 bits as strings; names without a database are the project's. */
@@ -49,26 +49,16 @@ let projects = 0;
 
 /** Makes a project, runs the body, and removes everything, also when it fails. */
 export async function withProject(
-  options: SandboxOptions & { readonly clickhouse?: string },
+  options: SandboxOptions & { readonly clickhouse?: ServerPlace },
   body: (project: Project) => Promise<void>,
 ): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'domainsync-test-'));
-  const clickhouse = options.clickhouse ?? join(folder, 'clickhouse');
   const running = new Set<Running>();
   const sandbox = await startSandbox(options);
-  const lease = await leaseEmbeddedServer(clickhouse, AbortSignal.timeout(120_000));
+  const own = options.clickhouse === undefined ? await KillableServer.start(join(folder, 'clickhouse')) : null;
+  const { folder: clickhouse, login, yaml } = options.clickhouse ?? (own as KillableServer).place;
   projects += 1;
   const database = `test_${process.pid}_${projects}`;
-  const send = async (sql: string): Promise<string> => {
-    const response = await fetch(`${lease.url}/?database=${database}&output_format_json_quote_64bit_integers=1`, {
-      method: 'POST',
-      body: sql,
-      headers: { Authorization: `Basic ${Buffer.from(`${lease.username}:${lease.password}`).toString('base64')}` },
-    });
-    const text = await response.text();
-    if (!response.ok) throw new Error(`${sql.slice(0, 200)}: ${text}`);
-    return text;
-  };
   const config = join(folder, 'domainsync.yaml');
   const start = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Running => {
     const run = startDomainsync(['--config', config, ...args], folder, env);
@@ -82,17 +72,17 @@ export async function withProject(
     clickhouse,
     dataDir: join(folder, 'data'),
     query: async <Row>(sql: string) => {
-      const text = await send(`${sql} FORMAT JSONEachRow`);
+      const text = await send(login, `${sql} FORMAT JSONEachRow`, database);
       return text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Row]));
     },
-    command: async (sql) => void (await send(sql)),
+    command: async (sql) => void (await send(login, sql, database)),
     run: (...args) => start(args).finished,
     start,
     configure: (pipelines, rest = '') =>
       writeFile(
         config,
         `service: { url: '${sandbox.url}', apiKey: '${sandbox.key}' }
-clickhouse: { url: 'embedded:${clickhouse}', database: ${database} }
+clickhouse: { ${yaml}, database: ${database} }
 dataDir: '${join(folder, 'data')}'
 ${rest}
 pipelines:
@@ -101,11 +91,7 @@ ${pipelines}
       ),
   };
   try {
-    await fetch(`${lease.url}/`, {
-      method: 'POST',
-      body: `CREATE DATABASE ${database}`,
-      headers: { Authorization: `Basic ${Buffer.from(`${lease.username}:${lease.password}`).toString('base64')}` },
-    }).then((response) => response.text());
+    await send(login, `CREATE DATABASE ${database}`);
     await project.configure(DNS_PIPELINE);
     await body(project);
   } finally {
@@ -113,9 +99,8 @@ ${pipelines}
       child.kill('SIGKILL');
       await finished;
     }
-    await send(`DROP DATABASE IF EXISTS ${database} SYNC`).catch(() => {});
-    lease.release();
-    if (options.clickhouse === undefined) await endServer(lease.endpoint.pid);
+    await send(login, `DROP DATABASE IF EXISTS ${database} SYNC`).catch(() => {});
+    await own?.kill();
     await sandbox.close();
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   }

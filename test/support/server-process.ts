@@ -14,6 +14,14 @@ export interface Login {
   readonly password: string;
 }
 
+/** A server as domainsync is configured for it. */
+export interface ServerPlace {
+  readonly folder: string;
+  readonly login: Login;
+  /** YAML of the section `clickhouse` without its database, as a part of a flow mapping. */
+  readonly yaml: string;
+}
+
 export interface ServerProcess {
   /** Starts it where it is down, on the port that it had; resolves when it answers. */
   start(): Promise<Login>;
@@ -28,6 +36,16 @@ export function stockEngine(): Engine | null {
   const engine = ENGINES.find((one) => one === named);
   if (engine === undefined) throw new Error(`DOMAINSYNC_TEST_CLICKHOUSE is one of ${ENGINES.join(', ')}`);
   return engine;
+}
+
+/** How domainsync reaches the server on a folder that answers at a login. */
+export function serverPlace(folder: string, login: Login): ServerPlace {
+  const { port, username, password } = login;
+  const yaml =
+    stockEngine() === null
+      ? `url: 'embedded:${folder}'`
+      : `url: 'http://127.0.0.1:${port}', username: ${username}, password: '${password}'`;
+  return { folder, login, yaml };
 }
 
 /** A server on a folder, made where it is missing; it is down. Both kinds read `config.d` and `users.d` in it. */

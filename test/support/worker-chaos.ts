@@ -6,6 +6,7 @@ import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { mismatches } from '../sync/oracle/compare.ts';
 import { expectedOf } from '../sync/oracle/oracle.ts';
+import type { ServerPlace } from './server-process.ts';
 import { until } from './until.ts';
 import { type TestWorker, type WorkerLab, withWorkers } from './workers.ts';
 import { random } from './zst.ts';
@@ -21,7 +22,7 @@ export interface ChaosOptions {
   readonly rounds: number;
   readonly rows: number;
   /** Folder of an embedded ClickHouse to use. */
-  readonly clickhouse?: string;
+  readonly clickhouse?: ServerPlace;
 }
 
 export interface ChaosReport {

@@ -9,6 +9,7 @@ import type { PipelineStatus, StatusDocument } from '../../src/worker/status.ts'
 import type { Times } from '../../src/worker/times.ts';
 import { type Project, withProject } from './project.ts';
 import { type RedisOptions, type TestRedis, withRedis } from './redis.ts';
+import type { ServerPlace } from './server-process.ts';
 import { until } from './until.ts';
 
 const CHILD = fileURLToPath(new URL('worker-child.ts', import.meta.url));
@@ -69,7 +70,7 @@ export interface StartOptions {
 
 /** Runs the body in a project with Redis, and ends every worker, also when it fails. */
 export async function withWorkers(
-  options: SandboxOptions & { readonly redis?: RedisOptions; readonly clickhouse?: string },
+  options: SandboxOptions & { readonly redis?: RedisOptions; readonly clickhouse?: ServerPlace },
   body: (lab: WorkerLab) => Promise<void>,
 ): Promise<void> {
   await withRedis(options.redis ?? {}, (redis) =>

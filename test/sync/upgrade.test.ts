@@ -1,7 +1,7 @@
 /** Tables that are there when the columns, the codec, the mode or the history of a pipeline change. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ClickHouseDestinationOptions } from '../../connectors/clickhouse/destination.ts';
-import { isRecent } from '../../connectors/clickhouse/prepare.ts';
+import { isRecent } from '../../connectors/clickhouse/minimum-version.ts';
 import { COLUMNS, selectColumns } from '../../src/rows/columns.ts';
 import type { RunOutcome } from '../../src/run.ts';
 import { type Lab, openLab } from '../support/lab.ts';
@@ -132,6 +132,6 @@ test('history is cut as the configuration says now', async () => {
 });
 
 test('a server that is too old is refused by its version', () => {
-  expect(['24.8.1.2684', '24.12.1', '26.7.3.1', '25.1'].map(isRecent)).toEqual([true, true, true, true]);
-  expect(['24.7.9.1', '23.8.16.40', '9.9'].map(isRecent)).toEqual([false, false, false]);
+  expect(['25.8.1.2684', '25.12.1', '26.7.3.1', '26.1'].map(isRecent)).toEqual([true, true, true, true]);
+  expect(['25.7.9.1', '24.8.16.40', '9.9'].map(isRecent)).toEqual([false, false, false]);
 });

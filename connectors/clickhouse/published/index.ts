@@ -13,8 +13,7 @@ import {
 import type { Server } from '../client.ts';
 import { tableFacts } from '../live-table.ts';
 import { REJECTS_TABLE, RUNS_TABLE } from '../names.ts';
-import { refuseReplicatedTables, refuseUnfitPlacement } from '../placement.ts';
-import { refuseOldServer } from '../prepare.ts';
+import { refuseReplicatedTables, refuseUnfitServer } from '../placement.ts';
 import { listRejects, reportOf } from '../report.ts';
 import { ensureDatabase } from '../rights.ts';
 import { createRejectsTable, createRunsTable } from '../schema.ts';
@@ -50,9 +49,8 @@ export class ClickHousePublishedIndex implements PublishedIndex {
 
   async refuse(signal: AbortSignal): Promise<void> {
     const server = this.#server;
-    await refuseUnfitPlacement(server, signal);
-    const tables = tableFacts(server, [this.#name, RUNS_TABLE, REJECTS_TABLE], signal);
-    const [found] = await together(tables, refuseOldServer(server, signal));
+    const tables = [this.#name, RUNS_TABLE, REJECTS_TABLE];
+    const [found] = await together(tableFacts(server, tables, signal), refuseUnfitServer(server, signal));
     refuseReplicatedTables(server.database, [...found.values()]);
   }
 
@@ -71,7 +69,7 @@ export class ClickHousePublishedIndex implements PublishedIndex {
   }
 
   async claim(signal: AbortSignal): Promise<PublishedLoad | null> {
-    const sets = await listSets(this.#server, this.#stagingName, signal);
+    const [, sets] = await together(this.refuse(signal), listSets(this.#server, this.#stagingName, signal));
     const unfinished = sets.find((set) => set.work !== null);
     for (const set of sets) {
       // A drop that was killed, or parts that a killed take-over has not brought along.
