@@ -1,10 +1,11 @@
 /** One file on its way into one table: blocks into staging, then verified, applied and recorded. */
 import { randomUUID } from 'node:crypto';
 import { asDomainsyncError, DomainsyncError } from '../../src/errors.ts';
-import type { BlockCounts, EncodedBlock, Encoding, Load, LoadResult } from '../../src/types.ts';
+import type { BlockCounts, EncodedBlock, Encoding, Load, LoadResult, ReadAgain } from '../../src/types.ts';
+import { type SentAgain, sendingMissing } from './again.ts';
 import { buildPartition, replacePartition } from './append.ts';
 import { attachDelta, buildDelta, type LiveTables } from './apply.ts';
-import { recordBlock } from './block-record.ts';
+import { landBlock } from './block-record.ts';
 import { exchangeNext, keepPrevious } from './exchange.ts';
 import { saveHeld } from './held.ts';
 import { recordEnded, recordLoaded, recordRejects } from './history.ts';
@@ -62,19 +63,28 @@ export class ClickHouseLoad implements Load {
   }
 
   async write(block: EncodedBlock, signal: AbortSignal): Promise<void> {
-    const { server } = this.#staging;
-    const names = [...this.encoding.columns.map((column) => column.name), ...OWN_WRITTEN_COLUMNS].map(identifier);
-    await this.#staging.owned(async () => {
-      if (block.counts.rows > 0) {
-        const insert = `INSERT INTO ${this.#staging.table('rows')} (${names.join(', ')}) FORMAT Native`;
-        await server.insertBlock(insert, block.payload, `rows/${block.number}`, signal);
-      }
-      await recordBlock(server, this.#staging.table('blocks'), block, signal);
-    }, signal);
+    await this.#land(block, '', signal);
     this.#landed.set(block.number, block.counts);
   }
 
-  async finish(blocks: number, signal: AbortSignal): Promise<LoadResult> {
+  async #land(block: EncodedBlock, attempt: string, signal: AbortSignal): Promise<void> {
+    const names = [...this.encoding.columns.map((column) => column.name), ...OWN_WRITTEN_COLUMNS].map(identifier);
+    const insert = `INSERT INTO ${this.#staging.table('rows')} (${names.join(', ')}) FORMAT Native`;
+    const landing = { insert, records: this.#staging.table('blocks'), attempt };
+    await this.#staging.owned(() => landBlock(this.#staging.server, landing, block, signal), signal);
+  }
+
+  finish(blocks: number, signal: AbortSignal, again: ReadAgain): Promise<LoadResult> {
+    const sent = {
+      blocks,
+      again: (pass) => again({ encoding: this.encoding, ...pass }),
+      land: (block, attempt, sending) => this.#land(block, attempt, sending),
+    } satisfies SentAgain;
+    return sendingMissing(this.#staging, sent, () => this.#end(blocks, signal), signal);
+  }
+
+  /** From blocks that have landed to the end. Until something is visible it can be repeated. */
+  async #end(blocks: number, signal: AbortSignal): Promise<LoadResult> {
     const context = this.#context;
     const { mode, live: table, shared } = context.tables;
     const [recorded, live] = await together(landedBlocks(this.#staging, signal), context.liveState(signal));
