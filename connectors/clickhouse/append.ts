@@ -4,6 +4,7 @@
  */
 import { identifier, literal } from './names.ts';
 import { sourcePartition } from './next.ts';
+import { showPart, type Taker } from './partition.ts';
 import { OWN_COLUMNS } from './schema.ts';
 import type { Staging } from './staging.ts';
 import type { WorkState } from './state.ts';
@@ -33,13 +34,11 @@ export async function buildPartition(
 /** Makes the file visible. Harmless when repeated. */
 export async function replacePartition(
   staging: Staging,
-  live: string,
+  live: Taker,
   work: WorkState,
   signal: AbortSignal,
 ): Promise<void> {
-  await repeatable(
-    staging,
-    `ALTER TABLE ${live} REPLACE PARTITION ${sourcePartition(work)} FROM ${staging.table('next')}`,
-    signal,
-  );
+  const replace = (from: string): Promise<void> =>
+    repeatable(staging, `ALTER TABLE ${live.table} REPLACE PARTITION ${sourcePartition(work)} FROM ${from}`, signal);
+  await showPart(staging, live, 'next', replace, signal);
 }

@@ -33,7 +33,7 @@ import { createStaging, letGoOnFailure, runElsewhere, type Staging, takeOver } f
 import { dropSet, listSets } from './staging-sets.ts';
 import { emptyLiveState, type HeldSource, type LiveState, loadKey, type WorkState } from './state.ts';
 import { landedBlocks } from './verify.ts';
-import { MAX_REVISION } from './version.ts';
+import { revisionBeside } from './version.ts';
 
 /** What a pipeline's configuration says of this destination. */
 export interface ClickHouseDestinationOptions {
@@ -173,9 +173,8 @@ export class ClickHouseDestination implements Destination {
 
   async open(request: LoadRequest, signal: AbortSignal): Promise<Load> {
     await this.#prepare(signal);
-    const { pipeline, columns, where } = this.#options;
-    const names = columns.map((column) => column.name);
-    const key = loadKey(request, names, where);
+    const { pipeline } = this.#options;
+    const key = loadKey(request, this.#options);
     const [set] = await listSets(this.#server, pipeline, signal);
     if (set === undefined || set.work === null) return this.#begin(request, key, 0, signal);
     const { work } = set;
@@ -183,16 +182,21 @@ export class ClickHouseDestination implements Destination {
     return letGoOnFailure(staging, async () => {
       // Killed after our recover(), while it was being applied: that is for the next recover().
       if (work.phase === 'ready' || work.rollback) throw await this.#yield(staging, work, signal);
-      if (work.key === key) return this.#goOn(staging, work, request.force, signal);
+      const load = work.key === key ? await this.#goOn(staging, work, request.force, signal) : null;
+      if (load !== null) return load;
       await this.#discard(staging, work, signal);
       return this.#begin(request, key, staging.epoch, signal);
     });
   }
 
-  /** Goes on with a load, into the table that is there now: a person may have dropped the one that it was begun for. */
-  async #goOn(staging: Staging, begun: WorkState, force: boolean, signal: AbortSignal): Promise<Load> {
+  /**
+   * Goes on with a load, into the table that is there now: a person may have dropped the one that it was begun for.
+   * @returns null where that one holds what the rows that have landed would lose to
+   */
+  async #goOn(staging: Staging, begun: WorkState, force: boolean, signal: AbortSignal): Promise<Load | null> {
     const state = await this.#liveState(signal);
     const held = await heldBeside(this.#server, state, this.#part, begun.file, signal);
+    if (revisionBeside(held, begun.file) > begun.revision) return null;
     const work = { ...begun, table: state?.id ?? '', previousDate: held?.date ?? null };
     if (work.table !== begun.table) await staging.save(work, signal);
     return this.#resumed(staging, work, this.#context(force, work), signal);
@@ -211,11 +215,7 @@ export class ClickHouseDestination implements Destination {
     const { pipeline, mode } = this.#options;
     const live = await this.#liveState(signal);
     const held = await heldBeside(this.#server, live, this.#part, file, signal);
-    const revision = held?.date === file.date ? held.revision + 1 : 0;
-    if (revision > MAX_REVISION) {
-      const what = `the files of ${file.date} have been loaded ${revision} times: more revisions of one date cannot be told apart`;
-      throw new DomainsyncError('DESTINATION_REFUSED', what, { hint: 'Wait for the file of another date.' });
-    }
+    const revision = revisionBeside(held, file);
     const state: Omit<WorkState, 'owner'> = {
       domainsync: 1,
       phase: 'loading',

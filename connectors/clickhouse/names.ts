@@ -25,8 +25,19 @@ export const HELD_TABLE = 'domainsync_held';
  * - delta    rows and delete marks to attach to the live table
  * - before   of rows that change, a hash of each column as it was
  * - changes  rows to put into the change feed
+ * - fitted   a copy of delta, changes or next that fits a table which was altered after they were made
  */
-export type StagingPart = 'rows' | 'blocks' | 'lease' | 'merged' | 'next' | 'diff' | 'delta' | 'before' | 'changes';
+export type StagingPart =
+  | 'rows'
+  | 'blocks'
+  | 'lease'
+  | 'merged'
+  | 'next'
+  | 'diff'
+  | 'delta'
+  | 'before'
+  | 'changes'
+  | 'fitted';
 
 export const STAGING_PARTS: readonly StagingPart[] = [
   'rows',
@@ -38,6 +49,7 @@ export const STAGING_PARTS: readonly StagingPart[] = [
   'delta',
   'before',
   'changes',
+  'fitted',
 ];
 
 export function stagingTable(pipeline: string, epoch: number, part: StagingPart): string {

@@ -1,6 +1,6 @@
 /** `_version`: what makes one row of a key win over another (architecture 3). */
 import { DomainsyncError } from '../../src/errors.ts';
-import type { FileDate } from '../../src/types.ts';
+import type { FileDate, Held } from '../../src/types.ts';
 
 /**
  * The parts of `_version`, from the top bit: 16 of days since 1970 of the file date, 10 of revision, one that is set for
@@ -30,6 +30,14 @@ export function versionOf(of: {
   const revision = BigInt(fitting('revision', of.revision, MAX_REVISION));
   const line = BigInt(fitting('line', of.line, MAX_LINE));
   return (days << DAYS_SHIFT) | (revision << REVISION_SHIFT) | (of.deleted ? 0n : ROW_BIT) | line;
+}
+
+/** The revision of a file beside what is held of its date. @throws DESTINATION_REFUSED when there have been too many */
+export function revisionBeside(held: Held | undefined, { date }: { readonly date: FileDate }): number {
+  const revision = held?.date === date ? held.revision + 1 : 0;
+  if (revision <= MAX_REVISION) return revision;
+  const what = `the files of ${date} have been loaded ${revision} times: more revisions of one date cannot be told apart`;
+  throw new DomainsyncError('DESTINATION_REFUSED', what, { hint: 'Wait for the file of another date.' });
 }
 
 /** The line that a `_version` was made from. */

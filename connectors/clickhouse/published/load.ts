@@ -84,8 +84,9 @@ export class StagedLoad implements PublishedLoad {
     if (gates.minRows !== null) checkRows(totals, gates.minRows.before, gates.minRows.share);
     await verifyRows(this.#staging, signal);
     const index = this.#staging.server.table(this.#options.index);
+    const taker = { table: index, columns: sql.INDEX_COLUMNS.map(({ name }) => name) };
     const different = await countLanded(this.#staging, signal);
-    await buildNext(this.#staging, index, 'sync', this.#work, different, signal);
+    await buildNext(this.#staging, taker, 'sync', this.#work, different, signal);
     const next = this.#staging.table(sql.PARTS.next);
     const plan = await remade(this.#staging, sql.PARTS.plan, null, signal);
     await statement(this.#staging, sql.createPlan(plan), signal);
