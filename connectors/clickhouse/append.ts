@@ -5,6 +5,7 @@
 import type { LiveTables } from './apply.ts';
 import { identifier, literal } from './names.ts';
 import { sourcePartition } from './next.ts';
+import { showPart, takenColumns } from './partition.ts';
 import { OWN_COLUMNS } from './schema.ts';
 import type { Staging } from './staging.ts';
 import type { WorkState } from './state.ts';
@@ -35,15 +36,14 @@ export async function buildPartition(
 /** Makes the file visible. Harmless when repeated. @throws DESTINATION_VERIFY_FAILED when it is not to be seen then */
 export async function replacePartition(
   staging: Staging,
-  { name, live }: Pick<LiveTables, 'name' | 'live'>,
+  { name, live, columns }: Pick<LiveTables, 'name' | 'live' | 'columns'>,
   work: WorkState,
   signal: AbortSignal,
 ): Promise<void> {
-  await repeatable(
-    staging,
-    `ALTER TABLE ${live} REPLACE PARTITION ${sourcePartition(work)} FROM ${staging.table('next')}`,
-    signal,
-  );
+  const taker = { table: live, columns: takenColumns('append', columns) };
+  const replace = (from: string): Promise<void> =>
+    repeatable(staging, `ALTER TABLE ${live} REPLACE PARTITION ${sourcePartition(work)} FROM ${from}`, signal);
+  await showPart(staging, taker, 'next', replace, signal);
   const where = `_source = ${literal(work.source)} AND _file_date = ${literal(work.file.date)}`;
   await checkReplaced(staging, { name, table: live, where }, 'next', signal);
 }

@@ -20,7 +20,8 @@ import {
 } from './difference.ts';
 import { literal } from './names.ts';
 import { comparedRows, type Landed } from './next.ts';
-import type { TableMode } from './schema.ts';
+import { showPart, takenColumns } from './partition.ts';
+import { CHANGES_COLUMNS, type TableMode } from './schema.ts';
 import type { Staging } from './staging.ts';
 import type { WorkState } from './state.ts';
 import { mergeToOnePart, numberOf, remade, repeatable, statement } from './statements.ts';
@@ -127,7 +128,8 @@ async function compare(
   // In nearly every file each domain stands once: they are compared as if, while that is counted.
   const [{ unique }, asIf] = await together(landed, compared(staging.table('rows'), true));
   if (unique) return asIf;
-  return compared(await comparedRows(staging, tables.live, signal), false);
+  const live = { table: tables.live, columns: takenColumns('sync', tables.columns) };
+  return compared(await comparedRows(staging, live, signal), false);
 }
 
 async function fillDelta(
@@ -168,28 +170,22 @@ export async function attachDelta(
   work: WorkState,
   signal: AbortSignal,
 ): Promise<void> {
-  await statement(
-    staging,
-    `ALTER TABLE ${tables.live} ATTACH PARTITION tuple() FROM ${staging.table('delta')}`,
-    signal,
-  );
+  const live = { table: tables.live, columns: takenColumns('sync', tables.columns) };
+  const attach = (from: string): Promise<void> =>
+    statement(staging, `ALTER TABLE ${tables.live} ATTACH PARTITION tuple() FROM ${from}`, signal);
+  await showPart(staging, live, 'delta', attach, signal);
   if (tables.deletes || !tables.shared)
     await checkAttached(staging, { name: tables.name, table: tables.live }, work, signal);
   // A first load of a source records no changes (contract 4).
   if (tables.changes === null || work.previousDate === null) return;
   if ((await numberOf(staging, `SELECT count() AS n FROM ${staging.table('changes')}`, signal)) === 0) return;
   const partition = `(${literal(work.file.date)}, ${work.revision}, ${literal(work.source)})`;
-  await repeatable(
-    staging,
-    `ALTER TABLE ${tables.changes} REPLACE PARTITION ${partition} FROM ${staging.table('changes')}`,
-    signal,
-  );
-  const feed = {
-    name: `${tables.name}_changes`,
-    table: tables.changes,
-    where: `(file_date, _revision, _source) = ${partition}`,
-  };
-  await checkReplaced(staging, feed, 'changes', signal);
+  const feed = { table: tables.changes, columns: CHANGES_COLUMNS.map(({ name }) => name) };
+  const replace = (from: string): Promise<void> =>
+    repeatable(staging, `ALTER TABLE ${feed.table} REPLACE PARTITION ${partition} FROM ${from}`, signal);
+  await showPart(staging, feed, 'changes', replace, signal);
+  const where = `(file_date, _revision, _source) = ${partition}`;
+  await checkReplaced(staging, { name: `${tables.name}_changes`, table: feed.table, where }, 'changes', signal);
 }
 
 async function countDifferences(staging: Staging, distinctRows: number, signal: AbortSignal): Promise<Counts> {

@@ -1,4 +1,4 @@
-/** The record of a landed block, as the staging table `blocks` takes it. */
+/** A block on its way into the staging tables: its rows, and the record that it has landed. */
 import type { EncodedBlock } from '../../src/types.ts';
 import type { Server } from './client.ts';
 
@@ -7,18 +7,30 @@ export const BLOCK_COLUMNS = `block UInt32, first_line UInt64, lines UInt64, bla
   line_offset_sum UInt64, source_columns Array(String),
   rejects Array(Tuple(line UInt64, reason String, detail String, raw_base64 String))`;
 
+/** Where a block goes. */
+export interface Landing {
+  /** INSERT of the rows, into a staging table. */
+  readonly insert: string;
+  /** Staging table of the records, qualified and quoted. */
+  readonly records: string;
+  /** Tells the tokens of a block that is sent again on purpose from those before; empty otherwise. */
+  readonly attempt: string;
+}
+
 /**
- * Records a block that has landed. After its rows: a kill in between sends the block again, and its token makes that do nothing.
- * @param table qualified and quoted
+ * Lands a block: its rows, if it has any, then its record. A kill in between sends the block again, and its tokens make
+ * that do nothing.
  */
-export async function recordBlock(
+export async function landBlock(
   server: Server,
-  table: string,
+  { insert, records, attempt }: Landing,
   block: EncodedBlock,
   signal: AbortSignal,
 ): Promise<void> {
+  const token = attempt === '' ? `${block.number}` : `${block.number}/${attempt}`;
+  if (block.counts.rows > 0) await server.insertBlock(insert, block.payload, `rows/${token}`, signal);
   const record = Buffer.from(JSON.stringify(blockRecord(block)));
-  await server.insertBlock(`INSERT INTO ${table} FORMAT JSONEachRow`, record, `block/${block.number}`, signal);
+  await server.insertBlock(`INSERT INTO ${records} FORMAT JSONEachRow`, record, `block/${token}`, signal);
 }
 
 function blockRecord(block: EncodedBlock): Record<string, unknown> {

@@ -71,7 +71,8 @@ export class ClickHouseDestination implements Destination {
     this.#server = server;
     this.#options = options;
     this.writerModule = options.writerModule;
-    this.#part = { table: options.table, mode: options.mode, source: sourceKey(options.target) };
+    const { table, mode, shared, deletes } = options;
+    this.#part = { table, mode, source: sourceKey(options.target), stays: mode === 'sync' && (shared || !deletes) };
     this.#tables = {
       mode: options.mode,
       name: options.table,
@@ -171,9 +172,8 @@ export class ClickHouseDestination implements Destination {
 
   async open(request: LoadRequest, signal: AbortSignal): Promise<Load> {
     await this.#prepare(request.force, signal);
-    const { pipeline, columns, where } = this.#options;
-    const names = columns.map((column) => column.name);
-    const key = loadKey(request, names, where);
+    const { pipeline } = this.#options;
+    const key = loadKey(request, this.#options);
     const [set] = await listSets(this.#server, pipeline, signal);
     if (set === undefined || set.work === null) return this.#begin(request, key, 0, signal);
     const { work } = set;
@@ -181,16 +181,22 @@ export class ClickHouseDestination implements Destination {
     return letGoOnFailure(staging, async () => {
       // Killed after our recover(), while it was being applied: that is for the next recover().
       if (work.phase === 'ready' || work.rollback) throw await this.#yield(staging, work, signal);
-      if (work.key === key) return this.#goOn(staging, work, request.force, signal);
+      const load = work.key === key ? await this.#goOn(staging, work, request.force, signal) : null;
+      if (load !== null) return load;
       await this.#discard(staging, work, signal);
       return this.#begin(request, key, staging.epoch, signal);
     });
   }
 
-  /** Goes on with a load, into the table that is there now: a person may have dropped the one that it was begun for. */
-  async #goOn(staging: Staging, begun: WorkState, force: boolean, signal: AbortSignal): Promise<Load> {
+  /**
+   * Goes on with a load, into the table that is there now: a person may have dropped the one that it was begun for.
+   * @returns null where that one holds what the rows that have landed would lose to
+   */
+  async #goOn(staging: Staging, begun: WorkState, force: boolean, signal: AbortSignal): Promise<Load | null> {
     const state = await this.#liveState(signal);
     const held = await heldBeside(this.#server, state, this.#part, begun.file, signal);
+    const revision = await revisionOf(this.#server, { live: state, held }, this.#part, begun.file, signal);
+    if (revision > begun.revision) return null;
     const work = { ...begun, table: state?.id ?? '', previousDate: held?.date ?? null };
     if (work.table !== begun.table) await staging.save(work, signal);
     return this.#resumed(staging, work, this.#context(force, work), signal);
@@ -209,8 +215,7 @@ export class ClickHouseDestination implements Destination {
     const { pipeline, mode } = this.#options;
     const live = await this.#liveState(signal);
     const held = await heldBeside(this.#server, live, this.#part, file, signal);
-    const stays = mode === 'sync' && (this.#options.shared || !this.#options.deletes);
-    const revision = await revisionOf(this.#server, live, this.#part, { file, held, stays }, signal);
+    const revision = await revisionOf(this.#server, { live, held }, this.#part, file, signal);
     const state: Omit<WorkState, 'owner'> = {
       domainsync: 1,
       phase: 'loading',

@@ -4,10 +4,12 @@ import { asDomainsyncError, DomainsyncError, UNTRUSTED_ISSUER_CODES } from '../.
 
 /** From ClickHouse's ErrorCodes.cpp. */
 export const SERVER_CODES = {
+  BAD_ARGUMENTS: '36',
   UNKNOWN_TABLE: '60',
   UNKNOWN_DATABASE: '81',
   TABLE_ALREADY_EXISTS: '57',
   SYNTAX_ERROR: '62',
+  INCOMPATIBLE_COLUMNS: '122',
   TABLE_SIZE_EXCEEDS_MAX_DROP_SIZE_LIMIT: '359',
   ACCESS_DENIED: '497',
 } as const;

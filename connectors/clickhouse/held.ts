@@ -8,6 +8,7 @@ import type { Server } from './client.ts';
 import { type LiveTable, liveTableOf, tableFacts } from './live-table.ts';
 import { HELD_TABLE } from './names.ts';
 import { refuseReplicatedTables } from './placement.ts';
+import { insertRecord } from './record.ts';
 import { type HeldSource, isNewer } from './state.ts';
 
 /** What a live table is and holds; null when there is no table. @throws DESTINATION_FOREIGN_TABLE, DESTINATION_REFUSED for a replicated one */
@@ -62,19 +63,23 @@ export async function saveHeld(
 ): Promise<void> {
   // A date's revisions follow one another; epochs, which never come again, order loads of one revision.
   const version = (BigInt(held.revision) << 48n) | BigInt(held.run.epoch);
-  const row = {
+  const values = {
     table_id: id,
     source,
     file_date: held.date,
     version: String(version),
     held: JSON.stringify(held),
   };
-  await server.insertBlock(
-    `INSERT INTO ${server.table(HELD_TABLE)} FORMAT JSONEachRow`,
-    Buffer.from(JSON.stringify(row)),
-    `${id}/${held.run.id}/${held.run.epoch}`,
-    signal,
-  );
+  const table = server.table(HELD_TABLE);
+  const isThere = async (): Promise<boolean> => {
+    const [newest] = await server.query<{ version: string }>(
+      `SELECT max(version) AS version FROM ${table} WHERE table_id = {id:String} AND source = {source:String} AND file_date = {date:Date}`,
+      signal,
+      { id, source, date: held.date },
+    );
+    return BigInt(newest?.version ?? 0) >= version;
+  };
+  await insertRecord(server, { table, values, token: `${id}/${held.run.id}/${held.run.epoch}`, isThere }, signal);
 }
 
 /** The error for a table that has a name of ours, and is not. */

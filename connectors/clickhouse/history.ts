@@ -3,6 +3,7 @@ import { DomainsyncError } from '../../src/errors.ts';
 import type { Destination, LoadResult } from '../../src/types.ts';
 import type { Server } from './client.ts';
 import { literal, REJECTS_TABLE, RUNS_TABLE } from './names.ts';
+import { insertRecord } from './record.ts';
 import type { Staging } from './staging.ts';
 import { fileKey, type HeldSource, type WorkState } from './state.ts';
 
@@ -112,12 +113,14 @@ export async function recordEnded(
 export async function recordRun(server: Server, row: RunRow, signal: AbortSignal): Promise<void> {
   const runs = server.table(RUNS_TABLE);
   // Of one load there is one end, but any number of interruptions, each of its own epoch.
-  const [seen] = await server.query<{ n: string }>(
-    `SELECT count() AS n FROM ${runs} WHERE _run = {run:String} AND outcome = {outcome:String} AND (_epoch = {epoch:UInt64} OR outcome IN ('loaded', 'rolled-back'))`,
-    signal,
-    { run: row.run, outcome: row.outcome, epoch: row.epoch },
-  );
-  if (Number(seen?.n) > 0) return;
+  const isThere = async (): Promise<boolean> => {
+    const [seen] = await server.query<{ n: string }>(
+      `SELECT count() AS n FROM ${runs} WHERE _run = {run:String} AND outcome = {outcome:String} AND (_epoch = {epoch:UInt64} OR outcome IN ('loaded', 'rolled-back'))`,
+      signal,
+      { run: row.run, outcome: row.outcome, epoch: row.epoch },
+    );
+    return Number(seen?.n) > 0;
+  };
   const values = {
     pipeline: row.pipeline,
     destination: row.destination ?? 'clickhouse',
@@ -142,12 +145,8 @@ export async function recordRun(server: Server, row: RunRow, signal: AbortSignal
   };
   // Of one end there is one record, whoever of two owners in turn writes it down.
   const once = row.outcome === 'loaded' || row.outcome === 'rolled-back';
-  await server.insertBlock(
-    `INSERT INTO ${runs} FORMAT JSONEachRow`,
-    Buffer.from(JSON.stringify(values)),
-    `${row.run}/${row.outcome}${once ? '' : `/${row.epoch}`}`,
-    signal,
-  );
+  const token = `${row.run}/${row.outcome}${once ? '' : `/${row.epoch}`}`;
+  await insertRecord(server, { table: runs, values, token, isThere }, signal);
 }
 
 /** Copies the rejects of the landed blocks to domainsync_rejects, each line of a file once however often it was loaded. */

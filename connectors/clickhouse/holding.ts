@@ -17,6 +17,8 @@ export interface TablePart {
   readonly mode: TableMode;
   /** Source key of the rows, see sourceKey(). */
   readonly source: string;
+  /** Rows that the pipeline has no record of stay in the table. */
+  readonly stays: boolean;
 }
 
 /** Bare name of the table before the last exchange, in mode `replace`. */
@@ -65,13 +67,9 @@ export async function heldBeside(
  */
 export async function revisionOf(
   server: Server,
-  live: LiveTable | null,
-  { source }: Pick<TablePart, 'source'>,
-  {
-    file,
-    held,
-    stays,
-  }: { readonly file: Pick<RemoteFile, 'date'>; readonly held: HeldSource | undefined; readonly stays: boolean },
+  { live, held }: { readonly live: LiveTable | null; readonly held: HeldSource | undefined },
+  { source, stays }: Pick<TablePart, 'source' | 'stays'>,
+  file: Pick<RemoteFile, 'date'>,
   signal: AbortSignal,
 ): Promise<number> {
   let revision: number | null = held?.date === file.date ? held.revision + 1 : 0;

@@ -1,10 +1,11 @@
 /** One file on its way into one table: blocks into staging, then verified, applied and recorded. */
 import { randomUUID } from 'node:crypto';
 import { asDomainsyncError, DomainsyncError } from '../../src/errors.ts';
-import type { BlockCounts, EncodedBlock, Encoding, Load, LoadResult } from '../../src/types.ts';
+import type { BlockCounts, EncodedBlock, Encoding, Load, LoadResult, ReadAgain } from '../../src/types.ts';
+import { type SentAgain, sendingMissing } from './again.ts';
 import { buildPartition, replacePartition } from './append.ts';
 import { attachDelta, buildDelta, type LiveTables } from './apply.ts';
-import { recordBlock } from './block-record.ts';
+import { landBlock } from './block-record.ts';
 import { exchangeNext, keepPrevious } from './exchange.ts';
 import { saveHeld } from './held.ts';
 import { recordEnded, recordLoaded, recordRejects } from './history.ts';
@@ -12,6 +13,7 @@ import type { LiveTable } from './live-table.ts';
 import { identifier } from './names.ts';
 import { OWN_WRITTEN_COLUMNS } from './native.ts';
 import { buildNext, countLanded } from './next.ts';
+import { areAlike, type Taker, takenColumns } from './partition.ts';
 import type { Staging } from './staging.ts';
 import { type HeldSource, type LiveState, layoutOf, type WorkState } from './state.ts';
 import { together } from './together.ts';
@@ -28,6 +30,9 @@ import {
 
 /** Recording why a load ended must not hang on a server that is gone. */
 const ABANDON_TIMEOUT_MS = 20_000;
+
+/** A table that is altered so often while `next` is made like it is exchanged as it was. */
+const MOST_ALTERED = 3;
 
 /** What a load needs to know of its pipeline and table. */
 export interface LoadContext {
@@ -63,21 +68,30 @@ export class ClickHouseLoad implements Load {
   }
 
   async write(block: EncodedBlock, signal: AbortSignal): Promise<void> {
-    const { server } = this.#staging;
-    const names = [...this.encoding.columns.map((column) => column.name), ...OWN_WRITTEN_COLUMNS].map(identifier);
-    await this.#staging.owned(async () => {
-      if (block.counts.rows > 0) {
-        const insert = `INSERT INTO ${this.#staging.table('rows')} (${names.join(', ')}) FORMAT Native`;
-        await server.insertBlock(insert, block.payload, `rows/${block.number}`, signal);
-      }
-      await recordBlock(server, this.#staging.table('blocks'), block, signal);
-    }, signal);
+    await this.#land(block, '', signal);
     this.#landed.set(block.number, block.counts);
   }
 
-  async finish(blocks: number, signal: AbortSignal): Promise<LoadResult> {
+  async #land(block: EncodedBlock, attempt: string, signal: AbortSignal): Promise<void> {
+    const names = [...this.encoding.columns.map((column) => column.name), ...OWN_WRITTEN_COLUMNS].map(identifier);
+    const insert = `INSERT INTO ${this.#staging.table('rows')} (${names.join(', ')}) FORMAT Native`;
+    const landing = { insert, records: this.#staging.table('blocks'), attempt };
+    await this.#staging.owned(() => landBlock(this.#staging.server, landing, block, signal), signal);
+  }
+
+  finish(blocks: number, signal: AbortSignal, again: ReadAgain): Promise<LoadResult> {
+    const sent = {
+      blocks,
+      again: (pass) => again({ encoding: this.encoding, ...pass }),
+      land: (block, attempt, sending) => this.#land(block, attempt, sending),
+    } satisfies SentAgain;
+    return sendingMissing(this.#staging, sent, () => this.#end(blocks, signal), signal);
+  }
+
+  /** From blocks that have landed to the end. Until something is visible it can be repeated. */
+  async #end(blocks: number, signal: AbortSignal): Promise<LoadResult> {
     const context = this.#context;
-    const { mode, live: table, shared, deletes } = context.tables;
+    const { mode, shared, deletes } = context.tables;
     const [recorded, live] = await together(
       landedBlocks(this.#staging, signal),
       context.liveState(signal),
@@ -107,7 +121,13 @@ export class ClickHouseLoad implements Load {
     const [[columns], all] = await together(verified, landed);
     const { rows } = all;
     const inserted = { ...resultWith(columns), inserted: rows };
-    await buildNext(this.#staging, table, mode, this.#work, all, signal);
+    const taker = this.#taker();
+    for (let attempt = 0; attempt < MOST_ALTERED; attempt += 1) {
+      await buildNext(this.#staging, taker, mode, this.#work, all, signal);
+      // Only what takes the table's place has to have what a person has just given the table.
+      if (mode === 'append' || (await areAlike(this.#staging, [this.#staging.table('next'), taker.table], signal)))
+        break;
+    }
     if (mode !== 'append') return this.#exchange(live, inserted, rows, signal);
     await buildPartition(this.#staging, this.#work, rows, signal);
     return this.#ready(inserted, signal);
@@ -162,6 +182,11 @@ export class ClickHouseLoad implements Load {
     await recordEnded(this.#staging, this.#work, failure, resultOf(totals), signal);
     if (keep) await this.#staging.save({ ...this.#work, ended: true }, signal);
     else await this.#staging.drop(signal);
+  }
+
+  #taker(): Taker {
+    const { mode, live, columns } = this.#context.tables;
+    return { table: live, columns: takenColumns(mode, columns) };
   }
 
   #held(result: LoadResult, rows: number): HeldSource {

@@ -26,6 +26,7 @@ export const HELD_TABLE = 'domainsync_held';
  * - before   of rows that change, a hash of each column as it was
  * - changes  rows to put into the change feed
  * - fence    `rows`, for the moment in which another table is moved in among them
+ * - fitted   a copy of delta, changes or next that fits a table which was altered after they were made
  */
 export type StagingPart =
   | 'rows'
@@ -37,7 +38,8 @@ export type StagingPart =
   | 'delta'
   | 'before'
   | 'changes'
-  | 'fence';
+  | 'fence'
+  | 'fitted';
 
 export const STAGING_PARTS: readonly StagingPart[] = [
   'rows',
@@ -50,6 +52,7 @@ export const STAGING_PARTS: readonly StagingPart[] = [
   'before',
   'changes',
   'fence',
+  'fitted',
 ];
 
 export function stagingTable(pipeline: string, epoch: number, part: StagingPart): string {

@@ -3,10 +3,11 @@ import { DomainsyncError } from '../../src/errors.ts';
 import { IN_ORDER_SETTINGS } from './difference.ts';
 import { landingSettings } from './landing.ts';
 import { literal, type StagingPart } from './names.ts';
+import { attachRows, type Taker } from './partition.ts';
 import { type TableMode, tableEngine, tableKeys } from './schema.ts';
 import type { Staging } from './staging.ts';
 import type { WorkState } from './state.ts';
-import { mergeToOnePart, numberOf, remade, repeatable, statement } from './statements.ts';
+import { mergeToOnePart, numberOf, remade, repeatable } from './statements.ts';
 
 /** What has landed. */
 export interface Landed {
@@ -35,11 +36,11 @@ export async function countLanded(staging: Staging, signal: AbortSignal): Promis
 
 /**
  * Makes `next` anew: a table like the live one, to take its place or to give it a partition.
- * @param live qualified and quoted
+ * @param live the table that it is to be like
  */
 export async function buildNext(
   staging: Staging,
-  live: string,
+  live: Taker,
   mode: TableMode,
   work: Pick<WorkState, 'source' | 'file'>,
   landed: Landed,
@@ -50,7 +51,7 @@ export async function buildNext(
     mode === 'sync' || landed.unique
       ? staging.table('rows')
       : await buildMerged(staging, { live, mode, partition, rows: landed.rows }, signal);
-  await attached(staging, 'next', `AS ${live}`, { partition, from }, signal);
+  await attached(staging, 'next', live, `AS ${live.table}`, { partition, from }, signal);
 }
 
 /**
@@ -58,22 +59,23 @@ export async function buildNext(
  * read. Nothing of it stays, so its parts are not merged either.
  * @returns its qualified name
  */
-export async function comparedRows(staging: Staging, live: string, signal: AbortSignal): Promise<string> {
+export async function comparedRows(staging: Staging, live: Taker, signal: AbortSignal): Promise<string> {
   const settings = await landingSettings(staging.server, 'unmerged', signal);
-  const definition = `AS ${live} ENGINE = ${tableEngine('sync')} ${tableKeys('sync')} SETTINGS ${settings}`;
-  return attached(staging, 'next', definition, { partition: 'tuple()', from: staging.table('rows') }, signal);
+  const definition = `AS ${live.table} ENGINE = ${tableEngine('sync')} ${tableKeys('sync')} SETTINGS ${settings}`;
+  return attached(staging, 'next', live, definition, { partition: 'tuple()', from: staging.table('rows') }, signal);
 }
 
 /** Makes a staging table that holds what another one does. @returns its qualified name */
 async function attached(
   staging: Staging,
   part: StagingPart,
+  { columns }: Taker,
   definition: string,
-  { partition, from }: { readonly partition: string; readonly from: string },
+  rows: { readonly partition: string; readonly from: string },
   signal: AbortSignal,
 ): Promise<string> {
   const table = await remade(staging, part, `${definition} COMMENT ''`, signal);
-  await statement(staging, `ALTER TABLE ${table} ATTACH PARTITION ${partition} FROM ${from}`, signal);
+  await attachRows(staging, { table, columns }, rows, signal);
   return table;
 }
 
@@ -83,12 +85,12 @@ async function attached(
  */
 async function buildMerged(
   staging: Staging,
-  of: { readonly live: string; readonly mode: TableMode; readonly partition: string; readonly rows: number },
+  of: { readonly live: Taker; readonly mode: TableMode; readonly partition: string; readonly rows: number },
   signal: AbortSignal,
 ): Promise<string> {
-  const definition = `AS ${of.live} ENGINE = ReplacingMergeTree(_version) ${tableKeys(of.mode)}`;
+  const definition = `AS ${of.live.table} ENGINE = ReplacingMergeTree(_version) ${tableKeys(of.mode)}`;
   const from = staging.table('rows');
-  const merged = await attached(staging, 'merged', definition, { partition: of.partition, from }, signal);
+  const merged = await attached(staging, 'merged', of.live, definition, { partition: of.partition, from }, signal);
   // Also where there is one part only: an insert does not merge the rows that it brings.
   await repeatable(staging, `OPTIMIZE TABLE ${merged} FINAL`, signal);
   await mergeToOnePart(staging, 'merged', signal);

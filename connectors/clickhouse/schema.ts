@@ -121,18 +121,23 @@ WHERE _deleted = 0 AND (_source, _file_date) IN (SELECT _source, max(_file_date)
   return `CREATE VIEW IF NOT EXISTS ${view} AS (SELECT ${names} FROM ${rows[mode]}) COMMENT ${literal(VIEW_COMMENT)}`;
 }
 
+/** Columns of the change feed. */
+export const CHANGES_COLUMNS: readonly { readonly name: string; readonly type: string }[] = [
+  { name: 'domain', type: 'String' },
+  { name: 'op', type: "Enum8('insert' = 1, 'update' = 2, 'delete' = 3)" },
+  { name: 'columns', type: 'Array(LowCardinality(String))' },
+  { name: 'file_date', type: 'Date' },
+  { name: 'previous_file_date', type: 'Date' },
+  { name: '_revision', type: 'UInt16' },
+  { name: '_source', type: 'LowCardinality(String)' },
+];
+
 /**
  * The change feed. Partitioned by what one load writes, so that REPLACE PARTITION repeated gives the rows once.
  */
 export function createChangesTable(table: string, comment: string): string {
   return `CREATE TABLE IF NOT EXISTS ${table} (
-  domain String,
-  op Enum8('insert' = 1, 'update' = 2, 'delete' = 3),
-  columns Array(LowCardinality(String)),
-  file_date Date,
-  previous_file_date Date,
-  _revision UInt16,
-  _source LowCardinality(String)
+  ${CHANGES_COLUMNS.map(({ name, type }) => `${name} ${type}`).join(',\n  ')}
 ) ENGINE = MergeTree PARTITION BY (file_date, _revision, _source) ORDER BY domain COMMENT ${literal(comment)}`;
 }
 

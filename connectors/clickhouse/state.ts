@@ -115,13 +115,24 @@ export function parseComment<State extends LiveState | WorkState>(comment: strin
   }
 }
 
+/** What of a pipeline its loads depend on. */
+export interface LoadedInto {
+  /** The live table. */
+  readonly table: string;
+  readonly mode: TableMode;
+  readonly columns: readonly Column[];
+  readonly where: unknown;
+}
+
 /** Tells a load apart from every other: the file, and all that its staged rows and blocks depend on. */
-export function loadKey(request: LoadRequest, columns: readonly string[], where: unknown): string {
+export function loadKey(request: LoadRequest, { table, mode, columns, where }: LoadedInto): string {
   const { name, date, size, etag, lastModified } = request.file;
   const parts = [
     sourceKey(request.target),
     { name, date, size, etag, lastModified },
-    columns,
+    table,
+    mode,
+    columns.map((column) => column.name),
     where,
     request.blockBytes,
     request.force,

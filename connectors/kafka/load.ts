@@ -61,7 +61,13 @@ export class KafkaLoad implements Load {
     const work =
       load.work.phase === 'planned'
         ? load.work
-        : await load.plan(blocks, options.publish === 'snapshot', this.#gates(), signal);
+        : await load.plan(
+            blocks,
+            options.publish === 'snapshot',
+            this.#gates(),
+            (pass) => again({ encoding: this.encoding, ...pass }),
+            signal,
+          );
     const result = work.result;
     if (result === null) throw new Error('a load with a plan has a result');
     const started = performance.now();

@@ -146,7 +146,8 @@ export interface Load {
   /**
    * The file has been read to its end and was whole: verify that what was read is what has landed, apply the gates,
    * make it visible, record it. Idempotent over kills: a next run goes on where this one was.
-   * @param again reads the file once more, for a destination that sends rows only when the whole file is known
+   * @param again reads the file once more, for blocks that are missing after all, and for a destination that sends rows only when
+   *   the whole file is known
    * @throws FILE_TOO_MANY_REJECTED, DESTINATION_VERIFY_FAILED (nothing became visible)
    */
   finish(blocks: number, signal: AbortSignal, again: ReadAgain): Promise<LoadResult>;
@@ -171,3 +172,6 @@ export interface SecondPass {
 
 /** Reads the file once more, from the same spool and into the same blocks. @throws what reading, encoding or `write` threw */
 export type ReadAgain = (pass: SecondPass) => Promise<void>;
+
+/** The same, into blocks that are encoded as before. */
+export type BlocksAgain = (pass: Omit<SecondPass, 'encoding'>) => Promise<void>;

@@ -4,7 +4,7 @@
  * and which domains are gone.
  */
 import type { BlockCounts, EncodedBlock } from './block.ts';
-import type { DestinationStatus, Held, LoadRequest, LoadResult, RecordedReject } from './destination.ts';
+import type { BlocksAgain, DestinationStatus, Held, LoadRequest, LoadResult, RecordedReject } from './destination.ts';
 import type { RemoteFile } from './file.ts';
 
 /** Bytes of a row's hash. */
@@ -103,9 +103,16 @@ export interface PublishedLoad {
   /**
    * Verifies that what was read is what has landed, records the rejects, applies the gates, and stores what is to be sent.
    * @param everything all rows of the file, not only those that differ from the index
+   * @param again reads the file once more, for blocks that the server has acknowledged and does not have
    * @throws DESTINATION_VERIFY_FAILED, FILE_TOO_MANY_REJECTED, FILE_TOO_FEW_ROWS
    */
-  plan(blocks: number, everything: boolean, gates: Gates, signal: AbortSignal): Promise<PublishedWork>;
+  plan(
+    blocks: number,
+    everything: boolean,
+    gates: Gates,
+    again: BlocksAgain,
+    signal: AbortSignal,
+  ): Promise<PublishedWork>;
   /** Offsets of the planned lines in so many lines from the first one; ascending. */
   lines(firstLine: number, lines: number, signal: AbortSignal): Promise<Uint32Array<ArrayBuffer>>;
   /** The next domains that are gone, in order. */

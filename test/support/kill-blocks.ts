@@ -21,10 +21,12 @@ export class BlockLedger {
         this.#loads += 1;
         if (this.#loads > 1) this.faults.push(`a load was begun anew: ${sql.slice(0, 80)}`);
       }
-      const [kind, number = ''] = token?.split('/') ?? [];
+      const [kind, number = '', missing] = token?.split('/') ?? [];
       if (kind === 'rows') {
         this.sent += 1;
-        if (this.#landed.has(number)) this.faults.push(`block ${number} was sent again after it had landed`);
+        // One that the server had acknowledged, and did not have in the end, has a token that tells so.
+        if (missing === undefined && this.#landed.has(number))
+          this.faults.push(`block ${number} was sent again after it had landed`);
       } else if (kind === 'block' && status === 200) {
         this.#landed.add(number);
       }

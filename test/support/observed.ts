@@ -1,7 +1,7 @@
-/** A destination whose second pass tells of each block, so that a test can strike in the middle of it. */
+/** Destinations that tell how far their loads are, so that a test can strike there. */
 import type { Destination, Load } from '../../src/types.ts';
 
-/** @param strike called after each block of the second pass was written, with how many there were */
+/** A destination that strikes in its second pass. @param strike called after each block of the second pass was written, with how many there were */
 export function struckAgain(of: Destination, strike: (written: number) => unknown): Destination {
   let written = 0;
   return overlaid(of, {
@@ -20,6 +20,21 @@ export function struckAgain(of: Destination, strike: (written: number) => unknow
               },
             }),
           ),
+      });
+    },
+  });
+}
+
+/** A destination that strikes when all blocks of a file have been written, before anything is made of them. */
+export function struckBeforeEnd(of: Destination, strike: () => Promise<void>): Destination {
+  return overlaid(of, {
+    open: async (request, signal) => {
+      const load = await of.open(request, signal);
+      return overlaid<Load>(load, {
+        finish: async (...all) => {
+          await strike();
+          return load.finish(...all);
+        },
       });
     },
   });

@@ -2,6 +2,7 @@
 import { asDomainsyncError, DomainsyncError } from '../../../src/errors.ts';
 import type {
   BlockCounts,
+  BlocksAgain,
   EncodedBlock,
   Gates,
   LoadResult,
@@ -11,7 +12,8 @@ import type {
   PublishedWork,
   Sent,
 } from '../../../src/types.ts';
-import { recordBlock } from '../block-record.ts';
+import { type SentAgain, sendingMissing } from '../again.ts';
+import { landBlock } from '../block-record.ts';
 import { literal, type StagingPart } from '../names.ts';
 import { buildNext, countLanded } from '../next.ts';
 import type { Staging } from '../staging.ts';
@@ -50,19 +52,30 @@ export class StagedLoad implements PublishedLoad {
   }
 
   async stage(block: EncodedBlock, signal: AbortSignal): Promise<void> {
-    const { server } = this.#staging;
-    await this.#staging.owned(async () => {
-      if (block.counts.rows > 0) {
-        const version = { row: this.#version(false), refused: this.#version(true) };
-        const insert = sql.insertStaged(this.#staging.table('rows'), version);
-        await server.insertBlock(insert, block.payload, `rows/${block.number}`, signal);
-      }
-      await recordBlock(server, this.#staging.table('blocks'), block, signal);
-    }, signal);
+    await this.#land(block, '', signal);
     this.landed.set(block.number, block.counts);
   }
 
-  async plan(blocks: number, everything: boolean, gates: Gates, signal: AbortSignal): Promise<PublishedWork> {
+  async #land(block: EncodedBlock, attempt: string, signal: AbortSignal): Promise<void> {
+    const version = { row: this.#version(false), refused: this.#version(true) };
+    const insert = sql.insertStaged(this.#staging.table('rows'), version);
+    const landing = { insert, records: this.#staging.table('blocks'), attempt };
+    await this.#staging.owned(() => landBlock(this.#staging.server, landing, block, signal), signal);
+  }
+
+  plan(
+    blocks: number,
+    everything: boolean,
+    gates: Gates,
+    again: BlocksAgain,
+    signal: AbortSignal,
+  ): Promise<PublishedWork> {
+    const land: SentAgain['land'] = (block, attempt, sending) => this.#land(block, attempt, sending);
+    const end = (): Promise<PublishedWork> => this.#plan(blocks, everything, gates, signal);
+    return sendingMissing(this.#staging, { blocks, again, land }, end, signal);
+  }
+
+  async #plan(blocks: number, everything: boolean, gates: Gates, signal: AbortSignal): Promise<PublishedWork> {
     const landed = sumBlocks(await landedBlocks(this.#staging, signal), blocks);
     await recordRejected(this.#staging, this.#options.pipeline, this.#work, signal);
     const countRefused = `SELECT uniqExact(_version) AS n FROM ${this.#staging.table('rows')} WHERE _deleted`;
@@ -72,8 +85,9 @@ export class StagedLoad implements PublishedLoad {
     if (gates.minRows !== null) checkRows(totals, gates.minRows.before, gates.minRows.share);
     await verifyRows(this.#staging, signal);
     const index = this.#staging.server.table(this.#options.index);
+    const taker = { table: index, columns: sql.INDEX_COLUMNS.map(({ name }) => name) };
     const different = await countLanded(this.#staging, signal);
-    await buildNext(this.#staging, index, 'sync', this.#work, different, signal);
+    await buildNext(this.#staging, taker, 'sync', this.#work, different, signal);
     const next = this.#staging.table(sql.PARTS.next);
     const plan = await remade(this.#staging, sql.PARTS.plan, null, signal);
     await statement(this.#staging, sql.createPlan(plan), signal);

@@ -23,13 +23,23 @@ export const PLANNED = { insert: DIFFERENCE.insert, update: DIFFERENCE.update, s
 /** The line in a `_version` (version.ts). */
 const LINE = `bitAnd(_version, toUInt64(${2n ** 37n - 1n}))`;
 
+/** Columns of the index. */
+export const INDEX_COLUMNS: readonly { readonly name: string; readonly type: string }[] = [
+  { name: 'domain', type: 'String' },
+  { name: 'hash', type: 'FixedString(16)' },
+  { name: '_version', type: 'UInt64' },
+  { name: '_deleted', type: 'UInt8' },
+  { name: 'refused', type: 'String' },
+  { name: 'raw', type: 'String' },
+];
+
 /**
  * Domains and hashes. `_version` orders rows of one domain as it does in live tables; a row that makes no message is
  * marked deleted, with a version below that of any other line of its file, so that an earlier line stands for it.
  */
 export function createIndex(table: string, comment: string): string {
   return `CREATE TABLE IF NOT EXISTS ${table} (
-  domain String, hash FixedString(16), _version UInt64, _deleted UInt8, refused String, raw String
+  ${INDEX_COLUMNS.map(({ name, type }) => `${name} ${type}`).join(', ')}
 ) ENGINE = ReplacingMergeTree(_version, _deleted) ORDER BY domain COMMENT ${literal(comment)}`;
 }
 

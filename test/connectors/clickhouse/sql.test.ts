@@ -30,7 +30,14 @@ import {
   createRunsTable,
   hashOf,
 } from '../../../connectors/clickhouse/schema.ts';
-import { commentOf, emptyLiveState, fileKey, loadKey, parseComment } from '../../../connectors/clickhouse/state.ts';
+import {
+  commentOf,
+  emptyLiveState,
+  fileKey,
+  type LoadedInto,
+  loadKey,
+  parseComment,
+} from '../../../connectors/clickhouse/state.ts';
 import { COLUMNS, selectColumns } from '../../../src/rows/columns.ts';
 import type { LoadRequest } from '../../../src/types.ts';
 
@@ -181,18 +188,27 @@ test('a comment is ours when it says so', () => {
 test('whatever makes a load another one gives it another key', () => {
   const file = { name: 'f', date: '2026-01-01', size: 5, etag: '"a"', lastModified: 'then' };
   const request: LoadRequest = { pipeline: 'p', target: { dataset: 'dns' }, file, force: false, blockBytes: 1 };
-  const where = [{ column: 'country', values: ['de'] }];
+  const [domain, tld] = COLUMNS;
+  if (domain === undefined || tld === undefined) throw new Error('there are columns');
+  const into: LoadedInto = {
+    table: 't',
+    mode: 'sync',
+    columns: [domain],
+    where: [{ column: 'country', values: ['de'] }],
+  };
   const keys = [
-    loadKey(request, ['domain'], where),
-    loadKey({ ...request, target: { dataset: 'dns', slice: { scope: 'tld', key: 'de' } } }, ['domain'], where),
+    loadKey(request, into),
+    loadKey({ ...request, target: { dataset: 'dns', slice: { scope: 'tld', key: 'de' } } }, into),
     ...[{ name: 'g' }, { date: '2026-01-02' }, { size: 6 }, { size: null }, { etag: '"b"' }, { etag: null }].map(
-      (other) => loadKey({ ...request, file: { ...file, ...other } }, ['domain'], where),
+      (other) => loadKey({ ...request, file: { ...file, ...other } }, into),
     ),
-    loadKey({ ...request, blockBytes: 2 }, ['domain'], where),
-    loadKey(request, ['domain', 'tld'], where),
-    loadKey(request, ['domain'], []),
+    loadKey({ ...request, blockBytes: 2 }, into),
+    loadKey(request, { ...into, columns: [domain, tld] }),
+    loadKey(request, { ...into, where: [] }),
+    loadKey(request, { ...into, table: 'u' }),
+    loadKey(request, { ...into, mode: 'replace' }),
   ];
   expect(new Set(keys).size).toBe(keys.length);
-  expect(loadKey({ ...request }, ['domain'], [...where])).toBe(keys[0]);
+  expect(loadKey({ ...request }, { ...into })).toBe(keys[0]);
   expect(fileKey(file)).not.toBe(fileKey({ ...file, etag: '"b"' }));
 });

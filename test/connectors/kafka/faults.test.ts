@@ -9,7 +9,7 @@ import { type KafkaLab, openKafkaLab } from '../../support/kafka-lab.ts';
 import { headersOf, tableOf } from '../../support/kafka-reader.ts';
 import { topicFaults } from '../../support/kafka-run.ts';
 import { NEVER } from '../../support/lab.ts';
-import { struckAgain } from '../../support/observed.ts';
+import { struckAgain, struckBeforeEnd } from '../../support/observed.ts';
 
 const ROWS = 200;
 const DNS = { target: { dataset: 'dns' } };
@@ -107,6 +107,18 @@ test('a file that comes before the one on its way is through: what was sent of t
 function editionOf({ rows }: KafkaFile, domain: string): string {
   return `registrar "${rows.find((row) => row.domain === domain)?.edition}"`;
 }
+
+test.each(['rows', 'blocks'])(
+  '%s that ClickHouse has acknowledged are gone: their blocks are staged again',
+  async (part) => {
+    const pipeline = `gone-${part}`;
+    const struck = struckBeforeEnd(kafka.destination(pipeline, SMALL), () =>
+      kafka.lab.command(`TRUNCATE TABLE lab.\`domainsync_staging_${pipeline}.kafka_1_${part}\``),
+    );
+    expect(await load(pipeline, first, struck)).toMatchObject({ kind: 'loaded', result: { inserted: ROWS } });
+    expect(await faultsOf(pipeline, [first])).toEqual([]);
+  },
+);
 
 test('a producer that is fenced while its run owns the load takes its place again', async () => {
   const struck = struckAgain(kafka.destination('fenced', SMALL), async (written) => {
