@@ -30,7 +30,7 @@ import { refuseWithoutRights } from './rights.ts';
 import { completeRollback, type RollbackTables, rollBack } from './rollback.ts';
 import type { TableMode } from './schema.ts';
 import { createStaging, letGoOnFailure, runElsewhere, type Staging, takeOver } from './staging.ts';
-import { dropSet, listSets } from './staging-sets.ts';
+import { dropSet, LOST_KEY, listSets } from './staging-sets.ts';
 import { emptyLiveState, type HeldSource, type LiveState, loadKey, type WorkState } from './state.ts';
 import { landedBlocks } from './verify.ts';
 import { MAX_REVISION } from './version.ts';
@@ -118,7 +118,7 @@ export class ClickHouseDestination implements Destination {
     } else if (work.phase === 'ready' && (await this.#liveState(signal))?.id === work.table) {
       const load = await this.#resumed(staging, work, this.#context(true, work), signal);
       await load.applyReady(signal);
-    } else if (!keep && held !== undefined && (held.date > work.file.date || sameFile(held, work.file))) {
+    } else if (work.key === LOST_KEY || (!keep && held && (held.date > work.file.date || sameFile(held, work.file)))) {
       await this.#discard(staging, work, signal);
     } else {
       staging.letGo();

@@ -18,7 +18,9 @@ export async function exchangeNext(
 ): Promise<void> {
   const next = staging.table('next');
   const comment = `ALTER TABLE ${next} MODIFY COMMENT ${literal(JSON.stringify(state))}`;
-  await staging.owned(() => staging.server.redefine(comment, signal), signal);
+  await staging.owned(() => staging.server.repeatable(comment, signal), signal);
+  // Once it is the live table it cannot be dropped any more.
+  await staging.refuseUndefined(signal);
   await statement(staging, `EXCHANGE TABLES ${next} AND ${live}`, signal);
 }
 

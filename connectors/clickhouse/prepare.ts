@@ -3,6 +3,7 @@ import { DomainsyncError } from '../../src/errors.ts';
 import type { Column } from '../../src/types.ts';
 import type { Server } from './client.ts';
 import { checkColumns, fitColumns, fitView } from './columns.ts';
+import { defining, dropUndefined } from './definitions.ts';
 import { foreign, readLiveState } from './held.ts';
 import { HELD_TABLE, REJECTS_TABLE, RUNS_TABLE } from './names.ts';
 import { ensureDatabase, refuseWithoutRights } from './rights.ts';
@@ -40,11 +41,17 @@ export interface PrepareOptions {
  *   another mode or with other columns than the pipeline
  */
 export async function prepareTables(server: Server, options: PrepareOptions, signal: AbortSignal): Promise<void> {
-  const { table, mode, columns, changes, history } = options;
+  const { table } = options;
   await refuseOldServer(server, signal);
   await refuseWithoutRights(server, options, signal);
   await ensureDatabase(server, signal);
-  await refuseForeign(server, options, signal);
+  const names = [table, `${table}_live`, `${table}_changes`, RUNS_TABLE, REJECTS_TABLE, HELD_TABLE];
+  await together(refuseForeign(server, options, signal), dropUndefined(server, names, signal));
+  await defining(server, names, () => makeTables(server, options, signal), signal);
+}
+
+async function makeTables(server: Server, options: PrepareOptions, signal: AbortSignal): Promise<void> {
+  const { table, mode, columns, changes, history } = options;
   const live = server.table(table);
   await together(
     ensureHistory(server, RUNS_TABLE, createRunsTable, history.runs, signal),

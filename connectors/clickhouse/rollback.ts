@@ -6,7 +6,7 @@ import type { Server } from './client.ts';
 import { exchangeBack, readHeld } from './exchange.ts';
 import { recordRolledBack } from './history.ts';
 import { createStaging, letGoOnFailure, type Staging, takeOver } from './staging.ts';
-import { listSets } from './staging-sets.ts';
+import { LOST_KEY, listSets } from './staging-sets.ts';
 import { type HeldSource, isNewer, type WorkState } from './state.ts';
 import { remade, statement } from './statements.ts';
 
@@ -64,7 +64,7 @@ export async function completeRollback(
   const rolledBack = await exchangeBack(staging, { live, previous }, source, signal);
   if (rolledBack !== null) await recordRolledBack(server, rolledBack, new Date().toISOString(), signal);
   await statement(staging, `RENAME TABLE ${staging.table('next')} TO ${server.table(previous)}`, signal);
-  if (work.key === ROLLBACK_KEY) {
+  if (work.key === ROLLBACK_KEY || work.key === LOST_KEY) {
     await staging.drop(signal);
   } else {
     staging.letGo();

@@ -1,9 +1,11 @@
 /** A ClickHouse server in a process of its own that a test can kill, stop and start again on the same folder. */
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { type IncomingMessage, request } from 'node:http';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 import { type EmbeddedServer, leaseEmbeddedServer } from '../../connectors/clickhouse/embedded/launch.ts';
 import { endServer } from './servers.ts';
 
@@ -104,6 +106,16 @@ export class KillableServer {
     await mkdir(join(this.folder, folder), { recursive: true });
     if (xml === null) await rm(path, { force: true });
     else await writeFile(path, `<clickhouse>${xml}</clickhouse>`);
+  }
+
+  /**
+   * As if its disk, or a quota of which nobody can ask it, became full this moment, or had room again: files that are written now
+   * stay empty.
+   */
+  async fillDisk(full: boolean): Promise<void> {
+    if (this.#lease === null) throw new Error('the server is down');
+    const limit = full ? '0' : 'unlimited';
+    await promisify(execFile)('prlimit', ['--pid', String(this.#lease.endpoint.pid), `--fsize=${limit}:unlimited`]);
   }
 
   /** Rows of a SELECT, numbers of 64 bits as strings. */

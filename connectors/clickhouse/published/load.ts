@@ -80,6 +80,7 @@ export class StagedLoad implements PublishedLoad {
     const lines = await remade(this.#staging, sql.PARTS.lines, null, signal);
     await statement(this.#staging, sql.createLines(lines), signal);
     await statement(this.#staging, sql.insertLines(lines, plan), signal);
+    await this.#staging.refuseUndefined(signal);
     this.#work = { ...this.#work, phase: 'ready', result: await this.#result(plan, totals, different.rows, signal) };
     await this.#staging.save(this.#work, signal);
     return this.work;
@@ -121,6 +122,7 @@ export class StagedLoad implements PublishedLoad {
     if (state?.mark?.plan !== mark.plan || state.mark.messages !== mark.messages) {
       const next = this.#staging.table(sql.PARTS.next);
       await this.#mark(next, mark, signal);
+      await this.#staging.refuseUndefined(signal);
       await statement(this.#staging, `EXCHANGE TABLES ${next} AND ${server.table(this.#options.index)}`, signal);
     }
     const result = this.#work.result ?? { ...resultOf(sumCounts(this.landed.values())), unchanged: rows };
@@ -143,6 +145,7 @@ export class StagedLoad implements PublishedLoad {
       );
     }
     await this.#mark(rebuilt, mark, signal);
+    await this.#staging.refuseUndefined(signal);
     await statement(this.#staging, `EXCHANGE TABLES ${rebuilt} AND ${index}`, signal);
     await statement(this.#staging, `DROP TABLE ${rebuilt} SYNC`, signal);
   }
@@ -155,9 +158,12 @@ export class StagedLoad implements PublishedLoad {
     this.#staging.letGo();
     const failure = asDomainsyncError(error);
     if (failure.code === 'TAKEN_OVER') return;
-    await this.#record(this.#work.result ?? resultOf(sumCounts(this.landed.values())), failure, signal);
-    if (keep) await this.#staging.save({ ...this.#work, ended: true }, signal);
-    else await this.#staging.drop(signal);
+    const result = this.#work.result ?? resultOf(sumCounts(this.landed.values()));
+    await this.#staging.leave(
+      () => this.#record(result, failure, signal),
+      keep ? { ...this.#work, ended: true } : null,
+      signal,
+    );
   }
 
   async letGo(signal: AbortSignal): Promise<void> {
@@ -201,7 +207,7 @@ export class StagedLoad implements PublishedLoad {
   async #mark(table: string, mark: PublishedMark | null, signal: AbortSignal): Promise<void> {
     const comment = JSON.stringify({ domainsync: 1, mark } satisfies IndexState);
     const sql = `ALTER TABLE ${table} MODIFY COMMENT ${literal(comment)}`;
-    await this.#staging.owned(() => this.#staging.server.redefine(sql, signal), signal);
+    await this.#staging.owned(() => this.#staging.server.repeatable(sql, signal), signal);
   }
 }
 
