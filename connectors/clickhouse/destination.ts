@@ -24,7 +24,7 @@ import { recordEnded } from './history.ts';
 import { heldBeside, holding, previousTable, type TablePart } from './holding.ts';
 import { ClickHouseLoad, type LoadContext } from './load.ts';
 import type { NativeOptions } from './native.ts';
-import { prepareTables, refuseUnfit } from './prepare.ts';
+import { prepareTables, refuseUnfit, restoreView } from './prepare.ts';
 import { listRejects, reportOf } from './report.ts';
 import { refuseWithoutRights } from './rights.ts';
 import { completeRollback, type RollbackTables, rollBack } from './rollback.ts';
@@ -92,6 +92,7 @@ export class ClickHouseDestination implements Destination {
 
   async recover(keepUnfinished: boolean, signal: AbortSignal): Promise<void> {
     const { pipeline } = this.#options;
+    await restoreView(this.#server, this.#options, signal);
     const sets = await listSets(this.#server, pipeline, signal);
     const unfinished = sets.find((set) => set.work !== null);
     for (const set of sets) {

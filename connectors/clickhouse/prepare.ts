@@ -79,6 +79,27 @@ async function ensureView(server: Server, options: PrepareOptions, signal: Abort
 }
 
 /**
+ * Makes the view of a table that has lost it, also where there is nothing to load. Nothing is sent where the view is there, and
+ * nothing is made of a table that is not fit: a load says what is wrong with it.
+ */
+export async function restoreView(server: Server, options: PrepareOptions, signal: AbortSignal): Promise<void> {
+  const { database } = server;
+  const { table, mode, columns } = options;
+  const view = `${table}_live`;
+  const found = await server.query<{ name: string; comment: string }>(
+    'SELECT name, comment FROM system.tables WHERE database = {database:String} AND name IN ({table:String}, {view:String})',
+    signal,
+    { database, table, view },
+  );
+  const [only, ...others] = found;
+  const state = only?.name === table && others.length === 0 ? parseComment<LiveState>(only.comment) : null;
+  if (state === null || state.mode !== mode) return;
+  // Those that the pipeline loads since come with the next file.
+  const there = columns.filter(({ name }) => state.columns.includes(name));
+  await server.repeatable(createLiveView(server.table(view), server.table(table), mode, there), signal);
+}
+
+/**
  * What a load would be refused with before it begins, found without changing anything: before a download, and for `check`.
  * @returns the live table's state, null where there is none
  * @throws as prepareTables
