@@ -63,9 +63,9 @@ export async function fitColumns(
   const changes = added.map(({ name, type }) => `ADD COLUMN IF NOT EXISTS ${identifier(name)} ${type}`);
   if (mode === 'sync') changes.push(`MODIFY COLUMN \`_hash\` UInt64 DEFAULT ${hashExpression(columns)}`);
   const live = server.table(table);
-  if (changes.length > 0) await server.redefine(`ALTER TABLE ${live} ${changes.join(', ')}`, signal);
+  if (changes.length > 0) await server.repeatable(`ALTER TABLE ${live} ${changes.join(', ')}`, signal);
   const comment = commentOf({ ...state, layout, columns: columns.map((column) => column.name) });
-  await server.redefine(`ALTER TABLE ${live} MODIFY COMMENT ${literal(comment)}`, signal);
+  await server.repeatable(`ALTER TABLE ${live} MODIFY COMMENT ${literal(comment)}`, signal);
 }
 
 /** A view of ours that lacks a column is exchanged for one that has it: readers never find none. */

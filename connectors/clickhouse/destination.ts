@@ -26,13 +26,13 @@ import { type LiveTable, misplacedRecord, settleRecord } from './live-table.ts';
 import { ClickHouseLoad, type LoadContext } from './load.ts';
 import type { NativeOptions } from './native.ts';
 import { refuseUnfitServer } from './placement.ts';
-import { prepareTables, refuseUnfit } from './prepare.ts';
+import { prepareTables, refuseUnfit, restoreView } from './prepare.ts';
 import { listRejects, reportOf } from './report.ts';
 import { refuseWithoutRights } from './rights.ts';
 import { completeRollback, type RollbackTables, rollBack, unlessAtWork } from './rollback.ts';
 import type { TableMode } from './schema.ts';
 import { createStaging, letGoOnFailure, runElsewhere, type Staging, takeOver } from './staging.ts';
-import { dropSet, listSets } from './staging-sets.ts';
+import { dropSet, LOST_KEY, listSets } from './staging-sets.ts';
 import { type HeldSource, loadKey, type WorkState } from './state.ts';
 import { together } from './together.ts';
 import { landedBlocks } from './verify.ts';
@@ -97,6 +97,7 @@ export class ClickHouseDestination implements Destination {
   async recover(keepUnfinished: boolean, signal: AbortSignal): Promise<void> {
     const { pipeline } = this.#options;
     await refuseUnfitServer(this.#server, signal);
+    await restoreView(this.#server, this.#options, signal);
     const [sets, live] = await together(listSets(this.#server, pipeline, signal), this.#liveState(signal));
     if (live !== null) await settleRecord(this.#server, live, keepUnfinished, signal);
     const unfinished = sets.find((set) => set.work !== null);
@@ -128,7 +129,7 @@ export class ClickHouseDestination implements Destination {
         if (asDomainsyncError(error).code !== 'DESTINATION_VERIFY_FAILED') throw error;
         await this.#discard(staging, work, signal);
       });
-    } else if (!keep && held !== undefined && (held.date > work.file.date || sameFile(held, work.file))) {
+    } else if (work.key === LOST_KEY || (!keep && held && (held.date > work.file.date || sameFile(held, work.file)))) {
       await this.#discard(staging, work, signal);
     } else {
       staging.letGo();

@@ -24,7 +24,9 @@ export async function exchangeNext(
   const next = staging.table('next');
   const made = await factsOf(server, staging.name('next'), signal);
   const comment = `ALTER TABLE ${next} MODIFY COMMENT ${literal(commentOf({ ...state, uuid: made.uuid }))}`;
-  await staging.owned(() => server.redefine(comment, signal), signal);
+  await staging.owned(() => server.repeatable(comment, signal), signal);
+  // Once it is the live table it cannot be dropped any more.
+  await staging.refuseUndefined(signal);
   await statement(staging, `EXCHANGE TABLES ${next} AND ${server.table(name)}`, signal);
   await checkExchanged(server, name, made, signal);
 }

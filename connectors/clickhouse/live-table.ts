@@ -87,7 +87,7 @@ export async function settleRecord(
   if (!live.misplaced && live.uuid !== undefined) return live;
   const settled = { ...live, uuid: live.facts.uuid, misplaced: false };
   const comment = `ALTER TABLE ${server.table(live.facts.name)} MODIFY COMMENT ${literal(commentOf(settled))}`;
-  await server.redefine(comment, signal);
+  await server.repeatable(comment, signal);
   return settled;
 }
 

@@ -143,6 +143,8 @@ export class ClickHouseLoad implements Load {
   }
 
   async #ready(result: LoadResult, signal: AbortSignal): Promise<LoadResult> {
+    // What is ready is there whole, also after a restart of the server.
+    await this.#staging.refuseUndefined(signal);
     this.#work = { ...this.#work, phase: 'ready', result };
     await this.#staging.save(this.#work, signal);
     return this.applyReady(signal);
@@ -179,9 +181,11 @@ export class ClickHouseLoad implements Load {
     if (failure.code === 'TAKEN_OVER') return;
     const signal = AbortSignal.timeout(ABANDON_TIMEOUT_MS);
     const totals = sumCounts(this.#landed.values());
-    await recordEnded(this.#staging, this.#work, failure, resultOf(totals), signal);
-    if (keep) await this.#staging.save({ ...this.#work, ended: true }, signal);
-    else await this.#staging.drop(signal);
+    await this.#staging.leave(
+      () => recordEnded(this.#staging, this.#work, failure, resultOf(totals), signal),
+      keep ? { ...this.#work, ended: true } : null,
+      signal,
+    );
   }
 
   #taker(): Taker {

@@ -59,9 +59,12 @@ export function stagingTable(pipeline: string, epoch: number, part: StagingPart)
   return `${stagingPrefix(pipeline)}${epoch}_${part}`;
 }
 
+/** What all staging tables start with. */
+export const STAGING_PREFIX = 'domainsync_staging_';
+
 /** What all staging tables of a pipeline start with. */
 export function stagingPrefix(pipeline: string): string {
-  return `domainsync_staging_${pipeline}_`;
+  return `${STAGING_PREFIX}${pipeline}_`;
 }
 
 /** The epoch and part in a staging table's name; null for any other table. */

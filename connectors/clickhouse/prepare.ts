@@ -3,6 +3,7 @@ import { DomainsyncError } from '../../src/errors.ts';
 import type { Column } from '../../src/types.ts';
 import type { Server } from './client.ts';
 import { checkColumns, fitColumns, fitView } from './columns.ts';
+import { defining, dropUndefined } from './definitions.ts';
 import { foreign, readLiveState } from './held.ts';
 import { type LiveTable, misplacedRecord, settleRecord } from './live-table.ts';
 import { HELD_TABLE, REJECTS_TABLE, RUNS_TABLE } from './names.ts';
@@ -41,11 +42,17 @@ export interface PrepareOptions {
  *   another mode or with other columns than the pipeline
  */
 export async function prepareTables(server: Server, options: PrepareOptions, signal: AbortSignal): Promise<void> {
-  const { table, mode, columns, changes, history, force } = options;
+  const { table } = options;
   await refuseUnfitServer(server, signal);
   await refuseWithoutRights(server, options, signal);
   await ensureDatabase(server, signal);
-  await refuseForeign(server, options, signal);
+  const names = [table, `${table}_live`, `${table}_changes`, RUNS_TABLE, REJECTS_TABLE, HELD_TABLE];
+  await together(refuseForeign(server, options, signal), dropUndefined(server, names, signal));
+  await defining(server, names, () => makeTables(server, options, signal), signal);
+}
+
+async function makeTables(server: Server, options: PrepareOptions, signal: AbortSignal): Promise<void> {
+  const { table, mode, columns, changes, history, force } = options;
   const live = server.table(table);
   const empty = emptyLiveState(mode, columns);
   await together(
@@ -72,6 +79,31 @@ async function ensureView(server: Server, options: PrepareOptions, signal: Abort
   const { table, mode, columns } = options;
   await server.repeatable(createLiveView(server.table(`${table}_live`), server.table(table), mode, columns), signal);
   await fitView(server, options, signal);
+}
+
+/**
+ * Makes the view of a table that has lost it, also where there is nothing to load. Nothing is sent where the view is there, and
+ * nothing is made of a table that is not fit: a load says what is wrong with it.
+ */
+export async function restoreView(
+  server: Server,
+  options: Omit<PrepareOptions, 'force'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { database } = server;
+  const { table, mode, columns } = options;
+  const view = `${table}_live`;
+  const found = await server.query<{ name: string; comment: string }>(
+    'SELECT name, comment FROM system.tables WHERE database = {database:String} AND name IN ({table:String}, {view:String})',
+    signal,
+    { database, table, view },
+  );
+  const [only, ...others] = found;
+  const state = only?.name === table && others.length === 0 ? parseComment<LiveState>(only.comment) : null;
+  if (state === null || state.mode !== mode) return;
+  // Those that the pipeline loads since come with the next file.
+  const there = columns.filter(({ name }) => state.columns.includes(name));
+  await server.repeatable(createLiveView(server.table(view), server.table(table), mode, there), signal);
 }
 
 /**

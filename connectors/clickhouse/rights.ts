@@ -1,6 +1,7 @@
 /** Whether the user of the server may do what a load does, asked beforehand and without changing anything. */
 import { DomainsyncError } from '../../src/errors.ts';
 import type { Server } from './client.ts';
+import { refuseUndefinedDatabase } from './definitions.ts';
 import { SERVER_CODES, serverCode } from './errors.ts';
 import { HELD_TABLE, identifier, REJECTS_TABLE, RUNS_TABLE, stagingTable } from './names.ts';
 import type { TableMode } from './schema.ts';
@@ -59,6 +60,7 @@ export async function ensureDatabase(server: Server, signal: AbortSignal): Promi
     if (serverCode(error) !== SERVER_CODES.ACCESS_DENIED) throw error;
     throw noDatabase(server, await signedIn(server, signal), error);
   }
+  await refuseUndefinedDatabase(server, signal);
 }
 
 async function refuseMissingDatabase(server: Server, signal: AbortSignal): Promise<void> {

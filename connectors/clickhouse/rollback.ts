@@ -6,7 +6,7 @@ import type { Server } from './client.ts';
 import { exchangeBack, readHeld } from './exchange.ts';
 import { recordRolledBack } from './history.ts';
 import { createStaging, letGoOnFailure, type Staging, takeOver } from './staging.ts';
-import { listSets } from './staging-sets.ts';
+import { LOST_KEY, listSets } from './staging-sets.ts';
 import { type HeldSource, isNewer, type WorkState } from './state.ts';
 import { remade, statement } from './statements.ts';
 
@@ -65,7 +65,7 @@ export async function completeRollback(
   await statement(staging, `RENAME TABLE ${staging.table('next')} TO ${server.table(previous)}`, signal);
   // Last: the record has the owner's epoch, by which one that was taken over on its way here finds out.
   if (rolledBack !== null) await recordRolledBack(staging, rolledBack, new Date().toISOString(), signal);
-  if (work.key === ROLLBACK_KEY) {
+  if (work.key === ROLLBACK_KEY || work.key === LOST_KEY) {
     await staging.drop(signal);
   } else {
     staging.letGo();

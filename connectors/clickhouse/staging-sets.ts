@@ -1,7 +1,11 @@
 /** The staging tables of a pipeline as they are on the server, by epoch. */
 import type { Server } from './client.ts';
+import { SEEMS_UNDEFINED } from './definitions.ts';
 import { parseStagingTable, RUNS_TABLE, type StagingPart, stagingPrefix, stagingTable } from './names.ts';
 import { parseComment, type WorkState } from './state.ts';
+
+/** Key of a load of which a table has no definition, see definitions.ts: nobody goes on with it. */
+export const LOST_KEY = 'lost';
 
 /** The tables of one epoch that exist. */
 export interface StagingSet {
@@ -13,21 +17,28 @@ export interface StagingSet {
 
 /** All staging sets of a pipeline, the highest epoch first. */
 export async function listSets(server: Server, pipeline: string, signal: AbortSignal): Promise<StagingSet[]> {
-  const tables = await server.query<{ name: string; comment: string }>(
-    `SELECT name, comment FROM system.tables WHERE database = {database:String} AND startsWith(name, {prefix:String})`,
+  const tables = await server.query<{ name: string; comment: string; lost: 0 | 1 }>(
+    `SELECT name, comment, ${SEEMS_UNDEFINED} AS lost FROM system.tables WHERE database = {database:String} AND startsWith(name, {prefix:String})`,
     signal,
     { database: server.database, prefix: stagingPrefix(pipeline) },
   );
-  const sets = new Map<number, { epoch: number; parts: StagingPart[]; work: WorkState | null }>();
-  for (const { name, comment } of tables) {
+  const sets = new Map<number, { epoch: number; parts: StagingPart[]; work: WorkState | null; whole: boolean }>();
+  for (const { name, comment, lost } of tables) {
     const parsed = parseStagingTable(pipeline, name);
     if (parsed === null) continue;
-    const set = sets.get(parsed.epoch) ?? { epoch: parsed.epoch, parts: [], work: null };
+    const set = sets.get(parsed.epoch) ?? { epoch: parsed.epoch, parts: [], work: null, whole: true };
     sets.set(parsed.epoch, set);
     set.parts.push(parsed.part);
+    if (lost === 1) set.whole = false;
     if (isRows(parsed.part)) set.work = parseComment<WorkState>(comment);
   }
-  return [...sets.values()].sort((a, b) => b.epoch - a.epoch);
+  return [...sets.values()]
+    .map(({ epoch, parts, work, whole }) => ({ epoch, parts, work: whole || work === null ? work : lostWork(work) }))
+    .sort((a, b) => b.epoch - a.epoch);
+}
+
+function lostWork(work: WorkState): WorkState {
+  return { ...work, key: LOST_KEY, phase: 'loading' };
 }
 
 /** Whether a part holds the rows: under its own name, or the one that a kill in the middle of a move left it with. */

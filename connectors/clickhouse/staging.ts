@@ -11,11 +11,12 @@ import { DomainsyncError } from '../../src/errors.ts';
 import { isAlive, type ProcessIdentity, processIdentity } from '../../src/process-identity.ts';
 import { BLOCK_COLUMNS } from './block-record.ts';
 import type { Server } from './client.ts';
+import { defining, refuseUndefined } from './definitions.ts';
 import { SERVER_CODES, serverCode } from './errors.ts';
 import { DEDUPLICATION, landedParts, landingSettings } from './landing.ts';
-import { literal, type StagingPart, stagingTable } from './names.ts';
+import { literal, STAGING_PARTS, type StagingPart, stagingTable } from './names.ts';
 import { type TableMode, tableKeys } from './schema.ts';
-import { dropSet, highestEpoch, isRows, listSets, recordedEpoch, type StagingSet } from './staging-sets.ts';
+import { dropSet, highestEpoch, isRows, LOST_KEY, listSets, recordedEpoch, type StagingSet } from './staging-sets.ts';
 import type { WorkState } from './state.ts';
 
 /** A heartbeat every so often, ms; an owner counts as gone after as long without one, also one that is only stopped. */
@@ -58,12 +59,17 @@ export class Staging {
     return stagingTable(this.pipeline, this.epoch, part);
   }
 
+  /** All that there may be of them, likewise. */
+  get names(): readonly string[] {
+    return STAGING_PARTS.map((part) => this.name(part));
+  }
+
   /** Writes the load's state, with this process as its owner, or nobody once it has let go. */
   async save(state: WorkState, signal: AbortSignal): Promise<void> {
     const owner = activeHere.has(this.#owner.nonce) ? this.#owner : null;
     const comment = JSON.stringify({ ...state, owner } satisfies WorkState);
     await this.owned(
-      () => this.server.redefine(`ALTER TABLE ${this.table('rows')} MODIFY COMMENT ${literal(comment)}`, signal),
+      () => this.server.repeatable(`ALTER TABLE ${this.table('rows')} MODIFY COMMENT ${literal(comment)}`, signal),
       signal,
     );
   }
@@ -95,6 +101,25 @@ export class Staging {
         cause: error,
       });
     }
+  }
+
+  /** @throws DESTINATION_REFUSED when the server had no room for the definition of one of the tables, see definitions.ts */
+  async refuseUndefined(signal: AbortSignal): Promise<void> {
+    await refuseUndefined(this.server, this.names, signal);
+  }
+
+  /**
+   * After a load that failed: puts that on record, then keeps the tables for a next run, or drops them (null). None stays without a
+   * definition: where there is no room for one, nothing that is kept is changed.
+   */
+  async leave(record: () => Promise<void>, kept: WorkState | null, signal: AbortSignal): Promise<void> {
+    const left = async (): Promise<void> => {
+      await record();
+      await this.refuseUndefined(signal);
+      if (kept !== null) await this.save(kept, signal);
+      else await this.drop(signal);
+    };
+    await defining(this.server, this.names, left, signal);
   }
 
   /** Ends the heartbeats; the tables stay for a next run. Idempotent. */
@@ -169,8 +194,11 @@ export async function createStaging(
       await dropSet(server, pipeline, { epoch, parts: ['rows'] }, signal);
       throw runElsewhere(pipeline);
     }
-    await createBlocksTable(staging, signal);
-    await staging.startHeartbeat(signal);
+    const rest = async (): Promise<void> => {
+      await createBlocksTable(staging, signal);
+      await staging.startHeartbeat(signal);
+    };
+    await defining(server, staging.names, rest, signal);
     return staging;
   });
 }
@@ -185,7 +213,8 @@ async function createBlocksTable(staging: Staging, signal: AbortSignal): Promise
 }
 
 /**
- * Becomes the owner of a load that another run left.
+ * Becomes the owner of a load that another run left. Of one that has lost a definition nothing can be written down any more: it is
+ * for giving up.
  * @throws RUN_ELSEWHERE when its owner is at work, or another process was faster
  */
 export async function takeOver(
@@ -217,7 +246,7 @@ export async function takeOver(
         if (!isRows(part) && other.epoch < epoch) await rename(part, other.epoch);
       }
     }
-    if (set.work !== null) await staging.save(set.work, signal);
+    if (set.work !== null && set.work.key !== LOST_KEY) await staging.save(set.work, signal);
     await createBlocksTable(staging, signal);
     await staging.startHeartbeat(signal);
     return staging;

@@ -1,6 +1,7 @@
 /** Most runs find nothing new: they must cost one small request and touch nothing. */
 import { readdir } from 'node:fs/promises';
 import { expect, test } from 'vitest';
+import { withServerProject } from '../support/clickhouse-project.ts';
 import { type Project, withProject } from '../support/project.ts';
 import { contentsOf, partsOf, runsOf } from '../support/tables.ts';
 
@@ -31,6 +32,36 @@ test('nothing new: one request of one byte, and the table is not touched', async
     expect(await partsOf(project)).toEqual(parts);
     expect((await readdir(project.dataDir)).sort()).toEqual(files);
     expect(await runsOf(project)).toHaveLength(1);
+  });
+});
+
+test.each([
+  ['sync', ''],
+  ['replace', ', mode: replace'],
+  ['append', ', mode: append'],
+])('mode %s: a view that was dropped is made again, with nothing else, and only then', async (_mode, mode) => {
+  await withServerProject({ rows: ROWS }, async (project) => {
+    const pipelines = (columns: string): string =>
+      `  dns: { dataset: dns, columns: [${columns}], to: { clickhouse: { table: dns${mode} } } }`;
+    await project.configure({ pipelines: pipelines('tld') });
+    expect((await project.run('sync')).code).toBe(0);
+    const [before] = await project.query<{ n: string }>('SELECT count() AS n FROM dns_live');
+    // A column that the table does not have yet comes with the next file.
+    await project.configure({ pipelines: pipelines('tld, dns_status') });
+    await project.command('DROP VIEW dns_live SYNC');
+    for (const sent of [[expect.stringMatching(/^CREATE VIEW IF NOT EXISTS `lab`\.`dns_live` /)], []]) {
+      project.proxy.log = [];
+      const { code, stdout, stderr } = await project.run('sync');
+      expect(code, stderr).toBe(0);
+      expect(stdout).toContain('already; nothing to do');
+      expect(project.proxy.log.filter(({ changes }) => changes).map(({ sql }) => sql)).toEqual(sent);
+      expect(await project.query('SELECT count() AS n FROM dns_live')).toEqual([before]);
+    }
+    await project.sandbox.publish();
+    expect((await project.run('sync')).code).toBe(0);
+    expect(await project.query('SELECT count() > 0 AS some FROM dns_live WHERE dns_status IS NOT NULL')).toEqual([
+      { some: 1 },
+    ]);
   });
 });
 

@@ -1,7 +1,9 @@
 /** A ClickHouse server in a process of its own that a test can kill, stop and start again on the same folder. */
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { promisify } from 'node:util';
 import { configureServer } from './bed/stock-server.ts';
 import { type Login, type ServerPlace, type ServerProcess, serverPlace, serverProcess } from './server-process.ts';
 
@@ -95,6 +97,17 @@ export class KillableServer {
    */
   async configure(folder: 'config.d' | 'users.d', xml: string | null): Promise<void> {
     await configureServer(this.folder, folder, xml);
+  }
+
+  /**
+   * As if its disk, or a quota of which nobody can ask it, became full this moment, or had room again: files that are written now
+   * stay empty.
+   */
+  async fillDisk(full: boolean): Promise<void> {
+    const { pid } = this.#process;
+    if (pid === null) throw new Error('the server is down');
+    const limit = full ? '0' : 'unlimited';
+    await promisify(execFile)('prlimit', ['--pid', String(pid), `--fsize=${limit}:unlimited`]);
   }
 
   /** Rows of a SELECT, numbers of 64 bits as strings. */

@@ -27,6 +27,8 @@ export interface ServerProcess {
   start(): Promise<Login>;
   /** SIGKILL; resolves when it is gone. */
   kill(): Promise<void>;
+  /** Of the process that runs ClickHouse; null while it is down. */
+  readonly pid: number | null;
 }
 
 /** The version of stock ClickHouse that tests run against; null: they run against the embedded one. */
@@ -69,6 +71,10 @@ class EmbeddedProcess implements ServerProcess {
     return { port: endpoint.httpPort, username, password };
   }
 
+  get pid(): number | null {
+    return this.#lease?.endpoint.pid ?? null;
+  }
+
   async kill(): Promise<void> {
     const lease = this.#lease;
     if (lease === null) return;
@@ -89,5 +95,8 @@ async function stockProcess(folder: string, engine: Engine): Promise<ServerProce
       return { port: server.port, username: 'default', password: '' };
     },
     kill: () => server.kill(),
+    get pid() {
+      return server.pid;
+    },
   };
 }

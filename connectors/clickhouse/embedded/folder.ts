@@ -5,12 +5,12 @@
  *   <folder>/lock            locked by the one server at work
  *   <folder>/config.xml      made anew at every start
  *   <folder>/users.xml       made anew at every start; holds only the password's hash
- *   <folder>/password        of the user `domainsync`, mode 0600, made once
+ *   <folder>/password        of the user `domainsync`, mode 0600, made by the first server
  *   <folder>/endpoint.json   where the server at work listens; stale when it was killed
  *   <folder>/server.log      what the server printed; server-<pid>.log while it starts
  */
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, open, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 
 /** The user that domainsync, and programs that a person points at the server, sign in as. */
@@ -22,6 +22,9 @@ const QUOTA_SECONDS = 2_000_000_000; // 63 years: near the largest that ClickHou
 
 /** Exit code of a server that found another one at work in its folder (EX_TEMPFAIL of sysexits.h). */
 export const FOLDER_TAKEN = 75;
+
+/** File descriptor on which a server tells its starter why it ends: its log may have no room for that. */
+export const REASON_FD = 3;
 
 /** Where a server at work can be reached. */
 export interface Endpoint {
@@ -67,19 +70,9 @@ export class EmbeddedFolder {
     return join(this.path, `server-${starter}.log`);
   }
 
-  /** Makes the folder and its password where they are missing. Any number of processes may do so at once. */
+  /** Makes the folder where it is missing. Any number of processes may do so at once. */
   async prepare(): Promise<void> {
     await mkdir(this.path, { recursive: true, mode: 0o700 });
-    try {
-      const file = await open(this.password, 'wx', 0o600);
-      try {
-        await file.writeFile(randomBytes(24).toString('base64url'));
-      } finally {
-        await file.close();
-      }
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    }
   }
 
   async readPassword(): Promise<string> {
@@ -95,10 +88,27 @@ export class EmbeddedFolder {
     }
   }
 
+  /** Of the server that holds the lock. */
   async writeEndpoint(endpoint: Endpoint): Promise<void> {
-    const temporary = `${this.endpoint}.${process.pid}`;
-    await writeFile(temporary, JSON.stringify(endpoint), { mode: 0o600 });
-    await rename(temporary, this.endpoint);
+    await replaceFile(this.endpoint, JSON.stringify(endpoint));
+  }
+
+  /** Removes what servers left that could not write their endpoint, by the names that earlier versions gave it. */
+  async tidy(): Promise<void> {
+    const left = (await readdir(this.path)).filter((name) => /^endpoint\.json\.\d+$/.test(name));
+    for (const name of left) await rm(join(this.path, name), { force: true });
+  }
+
+  /** Makes the password where there is none; a full disk, or a crash, may have left an empty one. */
+  async #ensurePassword(): Promise<string> {
+    const kept = await this.readPassword().catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return '';
+      throw error;
+    });
+    if (kept !== '') return kept;
+    const made = randomBytes(24).toString('base64url');
+    await replaceFile(this.password, made);
+    return made;
   }
 
   /**
@@ -107,13 +117,27 @@ export class EmbeddedFolder {
    * an anonymous request is refused whatever it asks. Without this, any local user, and any web page through a browser's
    * POST, could read files, drop tables, or stop the listener. Grants and a used-up quota alone do not do it: neither
    * concerns `SELECT file('...')`, which reads any file of ours, the password among them.
+   * For the server that holds the lock, as is the password, which is made here: nobody asks for it before.
    */
   async writeConfiguration(): Promise<void> {
     const hash = createHash('sha256')
-      .update(await this.readPassword())
+      .update(await this.#ensurePassword())
       .digest('hex');
-    await writeFile(this.users, usersXml(hash), { mode: 0o600 });
-    await writeFile(this.config, configXml(this.users), { mode: 0o600 });
+    await replaceFile(this.users, usersXml(hash));
+    await replaceFile(this.config, configXml(this.users));
+  }
+}
+
+/** Whole or not at all, and only for its owner. Nothing is left where there is no room. */
+async function replaceFile(path: string, text: string): Promise<void> {
+  const draft = `${path}.tmp`;
+  try {
+    await writeFile(draft, text, { mode: 0o600 });
+    await rename(draft, path);
+  } catch (cause) {
+    await rm(draft, { force: true }).catch(() => {});
+    // A write that fails does not say of what.
+    throw new Error(`cannot write ${path}: ${(cause as Error).message}`, { cause });
   }
 }
 

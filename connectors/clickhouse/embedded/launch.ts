@@ -1,12 +1,12 @@
 /** A user's side of the embedded server: find the one at work in a folder or start it, and hold a lease on it. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { open, readFile, rm } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { DomainsyncError, interrupted } from '../../../src/errors.ts';
-import { EMBEDDED_USER, EmbeddedFolder, type Endpoint, FOLDER_TAKEN } from './folder.ts';
+import { EMBEDDED_USER, EmbeddedFolder, type Endpoint, FOLDER_TAKEN, REASON_FD } from './folder.ts';
 import { libraryPath } from './library.ts';
 
 /** Loading 500 MB of library from a cold disk has been seen to take many seconds. */
@@ -29,11 +29,7 @@ export interface EmbeddedServer {
 export async function leaseEmbeddedServer(path: string, signal: AbortSignal): Promise<EmbeddedServer> {
   libraryPath();
   const folder = new EmbeddedFolder(path);
-  await folder.prepare().catch((cause: Error) => {
-    throw new DomainsyncError('LOCAL_DISK', `the folder of the embedded ClickHouse cannot be made: ${cause.message}`, {
-      cause,
-    });
-  });
+  await folder.prepare().catch(unusable);
   const deadline = Date.now() + START_TIMEOUT_MS;
   let child: StartedServer | null = null;
   for (;;) {
@@ -41,9 +37,9 @@ export async function leaseEmbeddedServer(path: string, signal: AbortSignal): Pr
     const endpoint = await folder.readEndpoint();
     const lease = endpoint === null ? null : await takeLease(endpoint);
     if (endpoint !== null && lease !== null) return leased(endpoint, lease, await folder.readPassword());
-    if (Date.now() > deadline) throw await notStarted(folder, 'it did not answer in time');
-    const ended = child?.ended() ?? 'taken';
-    if (ended === 'failed') throw await notStarted(folder, 'it ended');
+    if (Date.now() > deadline) throw notStarted(folder, await withoutReason(folder, 'it did not answer in time'));
+    const ended = child === null ? 'taken' : child.ended();
+    if (ended === 'failed') throw notStarted(folder, child?.reason ?? (await withoutReason(folder, 'it ended')));
     // Taken: whoever holds the folder is about to answer, or to end.
     if (ended === 'taken') child = await startServer(folder);
     await sleep(50, undefined, { signal }).catch(() => {});
@@ -84,51 +80,78 @@ async function takeLease(endpoint: Endpoint): Promise<Socket | null> {
   return null;
 }
 
-interface StartedServer {
+/** A server that this process started. */
+class StartedServer {
+  readonly #child: ChildProcess;
+  #closed = false;
+  #reason = '';
+
+  constructor(child: ChildProcess) {
+    this.#child = child;
+    const told = child.stdio[REASON_FD] as Socket;
+    told.setEncoding('utf8').on('data', (text: string) => {
+      this.#reason += text;
+    });
+    told.on('error', () => {});
+    child.once('close', () => {
+      this.#closed = true;
+    });
+    // Neither it nor what it may say keeps a process alive that has nothing more to do.
+    told.unref();
+    child.unref();
+  }
+
   /** null while it lives; `taken`: another server held the folder; `failed`: it could not start, or was killed. */
-  ended(): 'taken' | 'failed' | null;
+  ended(): 'taken' | 'failed' | null {
+    if (!this.#closed) return null;
+    return this.#child.exitCode === FOLDER_TAKEN ? 'taken' : 'failed';
+  }
+
+  /** Why it failed; undefined where it could not say so. */
+  get reason(): string | undefined {
+    return firstLine(this.#reason) || undefined;
+  }
 }
 
 async function startServer(folder: EmbeddedFolder): Promise<StartedServer> {
   const own = fileURLToPath(import.meta.url);
   const entry = own.replace(/launch(\.[jt]s)$/, 'server$1');
   const startLog = folder.startLog(process.pid);
-  const log = await open(startLog, 'w', 0o600);
+  const log = await open(startLog, 'w', 0o600).catch(unusable);
   try {
     // Detached: the server outlives whoever started it for as long as others hold it.
     const child = spawn(process.execPath, [entry, folder.path, startLog], {
       detached: true,
-      stdio: ['ignore', log.fd, log.fd],
+      stdio: ['ignore', log.fd, log.fd, 'pipe'],
     });
+    const started = new StartedServer(child);
     await once(child, 'spawn');
-    child.unref();
-    child.once('exit', (code) => {
-      if (code === FOLDER_TAKEN) rm(startLog, { force: true }).catch(() => {});
-    });
-    return {
-      ended: () => {
-        if (child.exitCode === FOLDER_TAKEN) return 'taken';
-        return child.exitCode === null && child.signalCode === null ? null : 'failed';
-      },
-    };
+    return started;
   } finally {
     await log.close();
   }
 }
 
-async function notStarted(folder: EmbeddedFolder, why: string): Promise<DomainsyncError> {
+function unusable(cause: Error): never {
+  throw new DomainsyncError('LOCAL_DISK', `the folder of the embedded ClickHouse cannot be used: ${cause.message}`, {
+    cause,
+  });
+}
+
+function notStarted(folder: EmbeddedFolder, why: string): DomainsyncError {
+  return new DomainsyncError('EMBEDDED_UNAVAILABLE', `the embedded ClickHouse did not start: ${why}`, {
+    hint: `Read ${folder.log}, and check that the disk is not full and may be written; or set clickhouse.url to a server.`,
+  });
+}
+
+/** Where a server could not tell its starter: the first line of its log. */
+async function withoutReason(folder: EmbeddedFolder, what: string): Promise<string> {
   const logs = [folder.startLog(process.pid), folder.log];
   const texts = await Promise.all(logs.map((path) => readFile(path, 'utf8').catch(() => '')));
-  const first =
-    texts
-      .find((text) => text.trim() !== '')
-      ?.trim()
-      .split('\n')[0] ?? 'nothing';
-  return new DomainsyncError(
-    'EMBEDDED_UNAVAILABLE',
-    `the embedded ClickHouse did not start: ${why}; its log says: ${first}`,
-    {
-      hint: `Read ${folder.log}, and check that the disk is not full; or set clickhouse.url to a server.`,
-    },
-  );
+  const logged = texts.find((text) => text.trim() !== '') ?? 'nothing';
+  return `${what}; its log says: ${firstLine(logged)}`;
+}
+
+function firstLine(text: string): string {
+  return text.trim().split('\n', 1)[0] ?? '';
 }

@@ -1,14 +1,15 @@
 /**
  * Entry of the process that is the embedded ClickHouse server: `node server.ts <folder> <file it logs to>`. Started by launch.ts.
- * It ends by itself when its last user has gone, or at once with FOLDER_TAKEN when another server holds the folder.
+ * It ends by itself when its last user has gone, at once with FOLDER_TAKEN when another server holds the folder, and when
+ * it cannot be of use, as on a full disk: then it says why, in its log and on REASON_FD.
  */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { openSync } from 'node:fs';
-import { mkdir, rename } from 'node:fs/promises';
+import { openSync, writeSync } from 'node:fs';
+import { mkdir, rename, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { EmbeddedFolder, FOLDER_TAKEN } from './folder.ts';
+import { EmbeddedFolder, FOLDER_TAKEN, REASON_FD } from './folder.ts';
 import { serveLeases } from './lease-server.ts';
 import { lockForLife, runClickHouseLocal } from './library.ts';
 
@@ -24,8 +25,12 @@ const ENDLESS_QUERY =
 async function main(path: string, startLog: string): Promise<void> {
   const folder = new EmbeddedFolder(path);
   // Never closed: the lock goes with the process.
-  if (!(await lockForLife(openSync(folder.lock, 'a', 0o600)))) process.exit(FOLDER_TAKEN);
+  if (!(await lockForLife(openSync(folder.lock, 'a', 0o600)))) {
+    await rm(startLog, { force: true });
+    process.exit(FOLDER_TAKEN);
+  }
   await rename(startLog, folder.log);
+  await folder.tidy();
   await mkdir(folder.data, { recursive: true });
   // `clickhouse local` reads a config.xml in its working directory on its own; the one named below is meant, and only it.
   process.chdir(folder.data);
@@ -55,13 +60,26 @@ async function main(path: string, startLog: string): Promise<void> {
   const stopped = new AbortController();
   const failed = ended.then((error) => {
     stopped.abort();
-    console.error(`clickhouse ended: ${error ?? 'without an error'}`);
-    // Its orderly end is not reached by `process.exit`: ClickHouse's own threads are still there.
-    process.kill(process.pid, 'SIGKILL');
+    throw new Error(`clickhouse ended: ${error ?? 'without an error'}`);
   });
   await Promise.race([failed, answers(httpPort, stopped.signal)]);
   if (!stopped.signal.aborted) await folder.writeEndpoint({ id, httpPort, leasePort, pid: process.pid });
   await failed;
+}
+
+/** Without this a server that nobody can find would keep the folder locked. */
+function endFor(error: Error): never {
+  const reason = Buffer.from(`${error.message}\n`);
+  for (const fd of [process.stderr.fd, REASON_FD]) {
+    try {
+      writeSync(fd, reason);
+    } catch {
+      // There may be no room for the log, and whoever started the server may be gone.
+    }
+  }
+  // An orderly end is not reached by `process.exit`: ClickHouse's own threads are still there.
+  process.kill(process.pid, 'SIGKILL');
+  throw error;
 }
 
 /** A port of 127.0.0.1 that is free now, the preferred one if it is: a tool pointed at the server stays right. */
@@ -96,4 +114,4 @@ async function answers(port: number, signal: AbortSignal): Promise<void> {
 
 const [path, startLog] = process.argv.slice(2);
 if (path === undefined || startLog === undefined) throw new Error('usage: server <folder> <file it logs to>');
-await main(path, startLog);
+await main(path, startLog).catch(endFor);

@@ -11,6 +11,7 @@ import {
   sourceKey,
 } from '../../../src/types.ts';
 import type { Server } from '../client.ts';
+import { defining, dropUndefined } from '../definitions.ts';
 import { tableFacts } from '../live-table.ts';
 import { REJECTS_TABLE, RUNS_TABLE } from '../names.ts';
 import { refuseReplicatedTables, refuseUnfitServer } from '../placement.ts';
@@ -18,7 +19,7 @@ import { listRejects, reportOf } from '../report.ts';
 import { ensureDatabase } from '../rights.ts';
 import { createRejectsTable, createRunsTable } from '../schema.ts';
 import { createStaging, letGoOnFailure, runElsewhere, takeOver } from '../staging.ts';
-import { dropSet, listSets } from '../staging-sets.ts';
+import { dropSet, LOST_KEY, listSets } from '../staging-sets.ts';
 import type { WorkState } from '../state.ts';
 import { together } from '../together.ts';
 import { landedBlocks } from '../verify.ts';
@@ -58,10 +59,15 @@ export class ClickHousePublishedIndex implements PublishedIndex {
     const { runs, rejects } = this.#options.history;
     const server = this.#server;
     await ensureDatabase(server, signal);
-    await server.repeatable(createRunsTable(server.table(RUNS_TABLE), runs), signal);
-    await server.repeatable(createRejectsTable(server.table(REJECTS_TABLE), rejects), signal);
-    const empty: IndexState = { domainsync: 1, mark: null };
-    await server.repeatable(createIndex(server.table(this.#name), JSON.stringify(empty)), signal);
+    const names = [RUNS_TABLE, REJECTS_TABLE, this.#name];
+    await dropUndefined(server, names, signal);
+    const make = async (): Promise<void> => {
+      await server.repeatable(createRunsTable(server.table(RUNS_TABLE), runs), signal);
+      await server.repeatable(createRejectsTable(server.table(REJECTS_TABLE), rejects), signal);
+      const empty: IndexState = { domainsync: 1, mark: null };
+      await server.repeatable(createIndex(server.table(this.#name), JSON.stringify(empty)), signal);
+    };
+    await defining(server, names, make, signal);
   }
 
   async mark(signal: AbortSignal): Promise<PublishedMark | null> {
@@ -78,7 +84,12 @@ export class ClickHousePublishedIndex implements PublishedIndex {
     if (unfinished === undefined || unfinished.work === null) return null;
     const { work } = unfinished;
     const staging = await this.#named(() => takeOver(this.#server, this.#stagingName, unfinished, signal));
-    return letGoOnFailure(staging, async () => this.#load(staging, work, await landedBlocks(staging, signal)));
+    return letGoOnFailure(staging, async () => {
+      const load = this.#load(staging, work, await landedBlocks(staging, signal));
+      if (work.key !== LOST_KEY) return load;
+      await load.discard(signal);
+      return null;
+    });
   }
 
   async begin({ request, key, revision }: PublishedStart, signal: AbortSignal): Promise<PublishedLoad> {

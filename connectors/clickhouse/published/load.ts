@@ -95,6 +95,7 @@ export class StagedLoad implements PublishedLoad {
     const lines = await remade(this.#staging, sql.PARTS.lines, null, signal);
     await statement(this.#staging, sql.createLines(lines), signal);
     await statement(this.#staging, sql.insertLines(lines, plan), signal);
+    await this.#staging.refuseUndefined(signal);
     this.#work = { ...this.#work, phase: 'ready', result: await this.#result(plan, totals, different.rows, signal) };
     await this.#staging.save(this.#work, signal);
     return this.work;
@@ -170,9 +171,12 @@ export class StagedLoad implements PublishedLoad {
     this.#staging.letGo();
     const failure = asDomainsyncError(error);
     if (failure.code === 'TAKEN_OVER') return;
-    await this.#record(this.#work.result ?? resultOf(sumCounts(this.landed.values())), failure, signal);
-    if (keep) await this.#staging.save({ ...this.#work, ended: true }, signal);
-    else await this.#staging.drop(signal);
+    const result = this.#work.result ?? resultOf(sumCounts(this.landed.values()));
+    await this.#staging.leave(
+      () => this.#record(result, failure, signal),
+      keep ? { ...this.#work, ended: true } : null,
+      signal,
+    );
   }
 
   async letGo(signal: AbortSignal): Promise<void> {
@@ -218,6 +222,7 @@ export class StagedLoad implements PublishedLoad {
     const { server } = this.#staging;
     const { index } = this.#options;
     const made = await factsOf(server, this.#staging.name(part), signal);
+    await this.#staging.refuseUndefined(signal);
     await statement(this.#staging, `EXCHANGE TABLES ${this.#staging.table(part)} AND ${server.table(index)}`, signal);
     await checkExchanged(server, index, made, signal);
   }
@@ -225,7 +230,7 @@ export class StagedLoad implements PublishedLoad {
   async #mark(table: string, mark: PublishedMark | null, signal: AbortSignal): Promise<void> {
     const comment = JSON.stringify({ domainsync: 1, mark } satisfies IndexState);
     const sql = `ALTER TABLE ${table} MODIFY COMMENT ${literal(comment)}`;
-    await this.#staging.owned(() => this.#staging.server.redefine(sql, signal), signal);
+    await this.#staging.owned(() => this.#staging.server.repeatable(sql, signal), signal);
   }
 }
 
