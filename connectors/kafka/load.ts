@@ -79,9 +79,12 @@ export class KafkaLoad implements Load {
   }
 
   async abandon(error: Error, keep: boolean): Promise<void> {
-    const { load } = this.#context;
+    const { load, publisher } = this.#context;
     // A plan of which a part was sent is needed, whatever became of the file.
-    await load.abandon(error, keep || load.work.phase === 'planned', AbortSignal.timeout(ABANDON_TIMEOUT_MS));
+    const planned = load.work.phase === 'planned';
+    // Side by side: neither the broker nor ClickHouse is kept waiting for the other, which may be gone.
+    const recorded = load.abandon(error, keep || planned, AbortSignal.timeout(ABANDON_TIMEOUT_MS));
+    await Promise.all([publisher.abort(), recorded]);
   }
 
   #gates(): Gates {

@@ -2,9 +2,10 @@
  * A transactional producer of record batches that are encoded already. Whatever fails ends it: nobody knows then what was
  * written, and a new one with the same id, which aborts what this one had begun, finds out by reading the progress.
  *
- * idle -> (send) in a transaction -> (commit) idle; after a failure it is of no use any more.
+ * idle -> (send) in a transaction -> (commit) idle; after a failure, or (abort), it is of no use any more.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { interrupted } from '../../src/errors.ts';
 import type { Connection } from './connection.ts';
 import { answerOf, toDomainsyncError } from './errors.ts';
 import { type Broker, createErrorFromCode, KafkaEncoder, type Request, type Response } from './kafkajs.ts';
@@ -38,6 +39,11 @@ export class Producer {
   readonly #epoch: number;
   readonly #sequences = new Map<string, number>();
   readonly #inTransaction = new Set<string>();
+  /** Resolve when requests of the transaction are answered, or never will be. */
+  readonly #underWay = new Set<Promise<void>>();
+  /** Of a request nobody knows whether its broker has it, or is still to get it. */
+  #unanswered = false;
+  #ended = false;
 
   private constructor(connection: Connection, transactionalId: string, id: bigint, epoch: number) {
     this.#connection = connection;
@@ -80,9 +86,44 @@ export class Producer {
   async commit(signal: AbortSignal): Promise<void> {
     await this.#connection.use(signal, async () => {
       const coordinator = await coordinatorOf(this.#connection, this.#transactionalId, signal);
-      await coordinator.endTxn({ ...this.#identity(), transactionResult: true });
+      await this.#sent(async () => {
+        await coordinator.endTxn({ ...this.#identity(), transactionResult: true });
+        this.#inTransaction.clear();
+      });
     });
-    this.#inTransaction.clear();
+  }
+
+  /**
+   * Gives up the transaction that is open, if one is: it would keep later messages of others from readers until it times
+   * out. What is under way is waited for: a message that came after its abort would stay open for ever with brokers
+   * before 4.0. Where an answer is missing for good, the transaction is left to time out. Nothing can be sent afterwards.
+   */
+  async abort(signal: AbortSignal): Promise<void> {
+    this.#ended = true;
+    if (this.#underWay.size === 0 && this.#inTransaction.size === 0) return;
+    await this.#connection.use(signal, async () => {
+      await Promise.all(this.#underWay);
+      if (this.#unanswered || this.#inTransaction.size === 0) return;
+      const coordinator = await coordinatorOf(this.#connection, this.#transactionalId, signal);
+      await coordinator.endTxn({ ...this.#identity(), transactionResult: false });
+    });
+  }
+
+  /** Sends a request of the transaction. It stays under way until it is answered, also when nobody waits for it any more. */
+  async #sent<T>(send: () => Promise<T>): Promise<T> {
+    // The way to the broker was found after all, and too late.
+    if (this.#ended) throw interrupted();
+    const { promise: over, resolve } = Promise.withResolvers<void>();
+    this.#underWay.add(over);
+    try {
+      return await send();
+    } catch (error) {
+      if (answerOf(error) === undefined) this.#unanswered = true;
+      throw error;
+    } finally {
+      this.#underWay.delete(over);
+      resolve();
+    }
   }
 
   #identity(): { transactionalId: string; producerId: string; producerEpoch: number } {
@@ -101,12 +142,14 @@ export class Producer {
     await patiently(signal, () =>
       this.#connection.use(signal, async () => {
         const coordinator = await coordinatorOf(this.#connection, this.#transactionalId, signal);
-        await coordinator.addPartitionsToTxn({ ...this.#identity(), topics });
+        await this.#sent(async () => {
+          await coordinator.addPartitionsToTxn({ ...this.#identity(), topics });
+          for (const { topic, partitions } of topics) {
+            for (const partition of partitions) this.#inTransaction.add(placeOf(topic, partition));
+          }
+        });
       }),
     );
-    for (const { topic, partitions } of topics) {
-      for (const partition of partitions) this.#inTransaction.add(placeOf(topic, partition));
-    }
   }
 
   /** One request to each leader. */
@@ -121,10 +164,8 @@ export class Producer {
       [...byLeader].map(([leader, batches]) =>
         this.#connection.use(signal, async (cluster) => {
           const broker = await cluster.findBroker({ nodeId: leader });
-          return broker.connectionPool.send({
-            request: produceRequest(this.#transactionalId, batches),
-            response: PRODUCED,
-          });
+          const request = produceRequest(this.#transactionalId, batches);
+          return this.#sent(() => broker.connectionPool.send({ request, response: PRODUCED }));
         }),
       ),
     );

@@ -16,6 +16,9 @@ import { partitionCount, progressTopic } from './topics.ts';
 /** A broker that is restarted comes back in this time: about a minute. */
 const PATIENT: RetryPolicy = { attempts: 14, firstDelay: 100, maxDelay: 8_000, maxRetryAfter: 60_000 };
 
+/** A broker that does not answer must not keep a run from ending. */
+const ABORT_TIMEOUT_MS = 10_000;
+
 /** One producer at a time has it. Never change its form: an old run is fenced by it. */
 export function transactionalIdOf(topic: string, pipeline: string): string {
   return `domainsync.${topic}.${pipeline}`;
@@ -33,6 +36,8 @@ export interface PublisherOptions {
 export class Publisher {
   readonly #options: PublisherOptions;
   #producer: Producer | null = null;
+  /** The same, or the one that failed last: its transaction may be open. */
+  #latest: Producer | null = null;
   /** The progress as it was found, or committed since. */
   #found: ProgressRecord | null = null;
   /** The same; null where the topic does not have what it tells of. */
@@ -111,6 +116,17 @@ export class Publisher {
     this.#bytes = 0;
   }
 
+  /**
+   * The last call of a run that ends early: readers of the topic do not wait for what it had not committed. What cannot
+   * be aborted now is aborted by the next run, or by the brokers when it times out. Throws nothing.
+   */
+  async abort(): Promise<void> {
+    const { log, pipeline } = this.#options;
+    await this.#latest?.abort(AbortSignal.timeout(ABORT_TIMEOUT_MS)).catch((error: unknown) => {
+      log.debug({ pipeline, err: error }, 'the transaction that was open is left to be aborted later');
+    });
+  }
+
   async #sendRest(producer: Producer, signal: AbortSignal): Promise<void> {
     const { topic } = this.#options;
     const rest = this.#batches.slice(this.#sent);
@@ -171,6 +187,7 @@ export class Publisher {
   async #takePlace(signal: AbortSignal): Promise<ProgressRecord | null> {
     const { connection, topic, pipeline, confirm } = this.#options;
     const producer = await Producer.start(connection, transactionalIdOf(topic, pipeline), signal);
+    this.#latest = producer;
     // After it: a run that was taken over while it stood still must not go on because it came first again.
     await confirm(signal);
     const record = await readProgress(connection, topic, pipeline, signal);

@@ -4,9 +4,9 @@ import { withKnownDatasets } from '../commands/known-datasets.ts';
 import { type Decision, decide } from '../decide.ts';
 import { asDomainsyncError, DomainsyncError } from '../errors.ts';
 import type { RemoteFile } from '../types.ts';
-import { fileKey, keepsFromAsking, keepsFromLoading } from './failures.ts';
+import { fileKey, isBack, keepsFromAsking, keepsFromLoading, type Trouble } from './failures.ts';
 import { failJob, giveBack, type JobContext, notOurs } from './jobs.ts';
-import { addSync, type CheckData } from './queues.ts';
+import { addSync, type CheckData, waitsForRetry } from './queues.ts';
 import type { CheckRecord } from './records.ts';
 import type { Setup, WorkerPipeline } from './setup.ts';
 import { timedSource } from './timed.ts';
@@ -33,7 +33,7 @@ export function checkProcessor(context: JobContext): Processor<CheckData> {
 }
 
 async function check(context: JobContext, setup: Setup, pipeline: WorkerPipeline, job: Job): Promise<void> {
-  const { records, queues, stop } = context;
+  const { records, queues, stop, log } = context;
   const { name } = pipeline;
   let looked: Looked;
   try {
@@ -57,11 +57,15 @@ async function check(context: JobContext, setup: Setup, pipeline: WorkerPipeline
     size: newest.size,
     decision: heldBack ? 'held-back' : decision,
   };
+  const now = record.decision === 'load' && isBack(trouble, subject.file) && (await waitsForRetry(queues, name));
   const mended = decision !== 'load' || trouble?.during === 'check';
-  await records.write(name, { check: record, ...(mended ? { trouble: null } : {}) });
-  if (decision !== 'load' || heldBack) return;
+  const change: { trouble?: Trouble | null } = mended ? { trouble: null } : {};
+  if (!mended && now && trouble !== null) change.trouble = { ...trouble, broughtForward: true, retryAt: Date.now() };
+  await records.write(name, { check: record, ...change });
+  if (record.decision !== 'load') return;
+  if (now) log.info({ pipeline: name }, 'the destination answers again: its load is tried now');
   const { date, size, etag } = newest;
-  await addSync(queues, { pipeline: name, reason: 'file', file: { name: newest.name, date, size, etag } });
+  await addSync(queues, { pipeline: name, reason: 'file', file: { name: newest.name, date, size, etag } }, now);
 }
 
 async function fail(

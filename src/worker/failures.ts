@@ -27,6 +27,8 @@ export interface Trouble {
   readonly until: number | null;
   /** When the job is tried again by itself, in milliseconds since 1970; null: it has ended. */
   readonly retryAt: number | null;
+  /** A try was brought forward (isBack) already, and no check has found the destination away since. */
+  readonly broughtForward: boolean;
 }
 
 /** The same file with the same configuration comes to the same end. */
@@ -83,6 +85,23 @@ export function keepsFromLoading(trouble: Trouble | null, { file, digest }: Subj
 
 function isHeld({ until }: Trouble, now: number): boolean {
   return until === null || now < until;
+}
+
+/**
+ * Whether a load that waits for its next try is tried at once: a check has found that its destinations answer, and that
+ * there is a file to load. Once for a file, until a check finds a destination away: one that answers and refuses the load
+ * keeps its ever longer waits.
+ * @param file that the check found
+ */
+export function isBack(trouble: Trouble | null, file: string): boolean {
+  if (trouble?.code !== ('DESTINATION_UNREACHABLE' satisfies ErrorCode)) return false;
+  return trouble.broughtForward !== true || (trouble.file !== null && trouble.file !== file);
+}
+
+/** Trouble's broughtForward after a failure. */
+export function staysBroughtForward(before: Trouble | null, during: Trouble['during'], code: ErrorCode): boolean {
+  const away = during === 'check' && code === 'DESTINATION_UNREACHABLE';
+  return !away && before?.broughtForward === true;
 }
 
 /** How many times in a row, this one included, something failed in the same way. */

@@ -4,7 +4,7 @@ import type { DomainsyncError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { intervalOf, untilTick } from './cron.ts';
 import type { Current } from './current.ts';
-import { holdUntil, jobDelay, type Trouble, timesInARow } from './failures.ts';
+import { holdUntil, jobDelay, staysBroughtForward, type Trouble, timesInARow } from './failures.ts';
 import type { LockWatch } from './lock-watch.ts';
 import type { Meters } from './meters.ts';
 import type { Queues } from './queues.ts';
@@ -114,7 +114,8 @@ export async function recordTrouble(
   redact: (text: string) => string,
 ): Promise<Trouble> {
   const now = Date.now();
-  const times = timesInARow((await records.read(name)).trouble, error.code, { file, digest });
+  const before = (await records.read(name)).trouble;
+  const times = timesInARow(before, error.code, { file, digest });
   const interval = schedule === undefined ? null : intervalOf(schedule, now);
   const trouble: Trouble = {
     code: error.code,
@@ -128,6 +129,7 @@ export async function recordTrouble(
     // A check that came to a file found one destination of several at fault: the others are not kept waiting for it.
     until: during === 'check' && file !== null ? 0 : holdUntil(error, times, interval, now),
     retryAt: delay === null ? null : now + delay,
+    broughtForward: staysBroughtForward(before, during, error.code),
   };
   await records.write(name, { trouble });
   return trouble;

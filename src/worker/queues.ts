@@ -75,15 +75,21 @@ export function openQueues({ connection, jitter, skipVersionCheck }: QueueOption
 /**
  * Adds a load. Of one pipeline there is one at a time in all workers, waiting, under way or between two tries, whatever its
  * file: a run takes the newest file there is. One that a person asks for goes first, and cuts the wait for the next try short.
+ * @param now cuts that wait short too
  */
-export async function addSync({ syncs }: Queues, data: SyncData): Promise<void> {
-  const asked = data.reason === 'asked';
+export async function addSync({ syncs }: Queues, data: SyncData, now = data.reason === 'asked'): Promise<void> {
   await syncs.add(`sync:${data.pipeline}`, data, {
     ...OPTIONS,
     removeOnComplete: KEPT,
-    deduplication: { id: data.pipeline, ...(asked ? { reschedule: true } : {}) },
-    lifo: asked,
+    deduplication: { id: data.pipeline, ...(now ? { reschedule: true } : {}) },
+    lifo: data.reason === 'asked',
   });
+}
+
+/** Whether a pipeline's load waits for its next try. */
+export async function waitsForRetry({ syncs }: Queues, pipeline: string): Promise<boolean> {
+  const id = await syncs.getDeduplicationJobId(pipeline);
+  return id !== null && (await syncs.getJobState(id)) === 'delayed';
 }
 
 /** Looks for a newer file once, beside the schedule. */

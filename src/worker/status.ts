@@ -30,7 +30,7 @@ export interface PipelineStatus {
   readonly state: 'no-access' | 'failing' | 'running' | 'queued' | 'empty' | 'current' | 'unknown';
   readonly access: { readonly state: 'granted' | 'refused' | 'unknown'; readonly code: string | null };
   readonly check: CheckRecord | null;
-  readonly trouble: Omit<Trouble, 'file' | 'digest'> | null;
+  readonly trouble: Omit<Trouble, 'file' | 'digest' | 'broughtForward'> | null;
   readonly outcome: OutcomeRecord | null;
   readonly run: LiveRun | null;
   /** Where its job waits, if it does. */
@@ -189,7 +189,12 @@ function stateOf(
   return destinations.some(({ held }) => held === null) ? 'empty' : 'current';
 }
 
-function shownTrouble({ file: _file, digest: _digest, ...shown }: Trouble): PipelineStatus['trouble'] {
+function shownTrouble({
+  file: _file,
+  digest: _digest,
+  broughtForward: _forward,
+  ...shown
+}: Trouble): PipelineStatus['trouble'] {
   return shown;
 }
 

@@ -1,15 +1,19 @@
 /** Kafka as a user meets it: on the command line, beside ClickHouse, and when it is not there. */
 import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { publishBigFile } from '../support/big-file.ts';
 import { startBroker, type TestBroker } from '../support/kafka.ts';
+import { endsOf } from '../support/kafka-admin.ts';
+import { isOfOthers, NEVER_TIMES_OUT, untilOthersAreRead } from '../support/kafka-others.ts';
 import { messagesOf, tableOf } from '../support/kafka-reader.ts';
 import { type Project, withProject } from '../support/project.ts';
 import { jsonDocument, toldErrors } from '../support/told.ts';
+import { until } from '../support/until.ts';
 
 let broker: TestBroker;
 
 beforeAll(async () => {
-  broker = await startBroker();
+  broker = await startBroker({ properties: NEVER_TIMES_OUT });
 });
 
 afterAll(() => broker?.close());
@@ -102,5 +106,23 @@ test('publish: snapshot sends every row of each file', async () => {
     const gone = messages.filter(({ payload }) => payload === null).length;
     expect(messages).toHaveLength(first + tableOf(messages).size + gone);
     expect(new Set(messages.map(({ partition }) => partition))).toEqual(new Set([0, 1]));
+  });
+});
+
+test('SIGTERM amid a transaction: readers of a topic that others write to as well do not wait for it', async () => {
+  await withProject({ rows: 100 }, async (project) => {
+    const to = '{ kafka: { topic: ended, compression: none, partitions: 3 } }';
+    await project.configure(`  dns: { dataset: dns, to: ${to} }`, `kafka: { brokers: ['${broker.address}'] }`);
+    await publishBigFile(project, { date: '2027-01-01', rows: 12_000, rowBytes: 10_000 });
+    const run = project.start(['sync']);
+    await until(async () => (await endsOf(broker.address, 'ended').catch(() => [])).some((end) => end > 0));
+    run.child.kill('SIGTERM');
+    const { code, signal } = await run.finished;
+    expect([code, signal]).toEqual([130, null]);
+    await untilOthersAreRead(broker.address, 'ended');
+    const again = await project.run('sync');
+    expect(again, again.stderr).toMatchObject({ code: 0 });
+    const own = (await messagesOf(broker.address, 'ended')).filter((message) => !isOfOthers(message));
+    expect([own.length, tableOf(own).size]).toEqual([12_000, 12_000]);
   });
 });

@@ -31,6 +31,12 @@ export async function addPartitions(address: string, topic: string, count: numbe
   await withAdmin(address, (admin) => admin.createPartitions({ topicPartitions: [{ topic, count }] }));
 }
 
+/** How many messages each partition of a topic has, those that are not committed among them. */
+export async function endsOf(address: string, topic: string): Promise<number[]> {
+  const partitions = await withAdmin(address, (admin) => admin.fetchTopicOffsets(topic));
+  return partitions.map(({ high }) => Number(high));
+}
+
 /** A topic's configuration by name. */
 export async function configOf(address: string, topic: string): Promise<Map<string, string>> {
   const { resources } = await withAdmin(address, (admin) =>

@@ -4,9 +4,11 @@ import { DomainsyncError, type ErrorCode } from '../../src/errors.ts';
 import {
   fileKey,
   holdUntil,
+  isBack,
   jobDelay,
   keepsFromAsking,
   keepsFromLoading,
+  staysBroughtForward,
   type Trouble,
   timesInARow,
 } from '../../src/worker/failures.ts';
@@ -31,6 +33,7 @@ function trouble(change: Partial<Trouble>): Trouble {
     times: 1,
     until: null,
     retryAt: null,
+    broughtForward: false,
     ...change,
   };
 }
@@ -77,6 +80,25 @@ test('a hold ends with another file, another configuration, or its time', () => 
   expect(keepsFromAsking(trouble({ during: 'check', file: null }), 'other', NOW)).toBe(false);
   expect(keepsFromAsking(trouble({ during: 'check', until: NOW }), 'd', NOW)).toBe(false);
   expect(keepsFromAsking(trouble({}), 'd', NOW)).toBe(false);
+});
+
+test('a try is brought forward once for a file, until a check finds the destination away', () => {
+  const away = { code: 'DESTINATION_UNREACHABLE' } as const;
+  expect(isBack(trouble(away), FILE)).toBe(true);
+  expect(isBack(trouble({ ...away, broughtForward: true }), FILE)).toBe(false);
+  expect(isBack(trouble({ ...away, broughtForward: true }), 'another')).toBe(true);
+  // It came to no file: each one would seem to be another.
+  expect(isBack(trouble({ ...away, broughtForward: true, file: null }), FILE)).toBe(false);
+  for (const code of ['SOURCE_RATE_LIMITED', 'SOURCE_UNAVAILABLE', 'LOCAL_DISK'] as const) {
+    expect(isBack(trouble({ code }), FILE)).toBe(false);
+  }
+  expect(isBack(null, FILE)).toBe(false);
+  const before = trouble({ ...away, broughtForward: true });
+  expect(staysBroughtForward(before, 'sync', 'DESTINATION_UNREACHABLE')).toBe(true);
+  expect(staysBroughtForward(before, 'check', 'SOURCE_UNAVAILABLE')).toBe(true);
+  expect(staysBroughtForward(before, 'check', 'DESTINATION_UNREACHABLE')).toBe(false);
+  expect(staysBroughtForward(trouble(away), 'sync', 'DESTINATION_UNREACHABLE')).toBe(false);
+  expect(staysBroughtForward(null, 'sync', 'DESTINATION_UNREACHABLE')).toBe(false);
 });
 
 test('failures count in a row while they are the same', () => {
