@@ -45,10 +45,11 @@ function unsatisfied(client: Client, target: Target, answer: Answer): Domainsync
 
 /**
  * The file that an answer with status 200 or 206 is about.
+ * @param unnamed the file that an answer without a name is about; undefined: there must be a name
  * @throws SOURCE_UNEXPECTED when it is about no file, or hides its name
  * @throws SOURCE_NAME_MISMATCH when it is about the file of another target
  */
-export function describeFile(client: Client, target: Target, answer: Answer): RemoteFile {
+export function describeFile(client: Client, target: Target, answer: Answer, unnamed?: RemoteFile): RemoteFile {
   const path = downloadPath(target);
   const type = answer.header('content-type');
   if (isPage(type)) {
@@ -61,7 +62,8 @@ export function describeFile(client: Client, target: Target, answer: Answer): Re
   if (encoding !== null && encoding.toLowerCase() !== 'identity') {
     throw client.error('SOURCE_UNEXPECTED', `${path} sent the file with the encoding ${client.quote(encoding)}`);
   }
-  const { name, date } = nameOf(client, target, answer);
+  const hasName = answer.header('content-disposition') !== null;
+  const { name, date } = unnamed !== undefined && !hasName ? unnamed : nameOf(client, target, answer);
   return {
     name,
     date,
@@ -84,14 +86,29 @@ function nameOf(client: Client, target: Target, answer: Answer): Extract<NameVer
   const verdicts = names.map((name) => ({ name, verdict: matchName(name, target) }));
   for (const { verdict } of verdicts) if (verdict.kind === 'match') return verdict;
   // Of several forms of the name, the one that looks most like a file's.
+  for (const { name, verdict } of verdicts) {
+    if (verdict.kind === 'too-long') throw tooLong(client, target, name, verdict);
+  }
   const told = verdicts.find(({ name }) => hasShape(name)) ?? verdicts[0];
-  if (told === undefined || told.verdict.kind === 'match') {
+  if (told?.verdict.kind !== 'mismatch') {
     throw client.error(
       'SOURCE_UNEXPECTED',
       `${path} names no usable file name: Content-Disposition is ${client.quote(header)}`,
     );
   }
   throw mismatch(client, target, told.name, told.verdict);
+}
+
+function tooLong(
+  client: Client,
+  target: Target,
+  name: string,
+  { bytes, most }: Extract<NameVerdict, { kind: 'too-long' }>,
+): DomainsyncError {
+  const message = `${downloadPath(target)} offers the file ${client.quote(name)}, whose name of ${bytes} bytes is longer than the ${most} that a file's name may have`;
+  const hint =
+    'Download the file by hand under a shorter name and load it with --from-file and --file-date, and tell the service.';
+  return client.error('SOURCE_NAME_MISMATCH', message, { hint });
 }
 
 function mismatch(

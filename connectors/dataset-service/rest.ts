@@ -64,17 +64,10 @@ export async function askForRest(client: Client, rest: Rest, signal: AbortSignal
 function judgeAnswer(client: Client, { target, file, offset }: Rest, from: number, answer: Answer): Verdict {
   const contentRange = answer.header('content-range');
   const etag = answer.header('etag');
-  const described = answer.status === 416 ? null : describeFile(client, target, withName(answer, file, offset));
+  // A 206 to If-Range may leave out what the first answer said, the name among it (RFC 9110, 15.3.7).
+  const unnamed = answer.status === 206 && offset > 0 ? file : undefined;
+  const described = answer.status === 416 ? null : describeFile(client, target, answer, unnamed);
   return judge({ offset: from, file }, { status: answer.status, contentRange, file: described, etag });
-}
-
-/** A 206 to If-Range may leave out what the first answer said, the name among it (RFC 9110, 15.3.7). */
-function withName(answer: Answer, { name }: RemoteFile, offset: number): Answer {
-  if (answer.status !== 206 || offset === 0) return answer;
-  const disposition = `attachment; filename*=UTF-8''${encodeURIComponent(name)}`;
-  const header = (field: string): string | null =>
-    answer.header(field) ?? (field === 'content-disposition' ? disposition : null);
-  return { ...answer, header };
 }
 
 /** A part that was asked for without If-Range proves itself by its validator, or is compared from the start. */
