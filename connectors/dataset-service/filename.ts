@@ -99,7 +99,7 @@ function diskName(name: string): string {
   return `${hash}-${end}`;
 }
 
-/** The download route of a target. Technologies stand there in lower case (service-spec 4). */
+/** The download route of a target. Technologies stand there in lower case (service-spec 4), other keys as given. */
 export function downloadPath({ dataset, slice }: Target): string {
   const parts = [dataset];
   if (slice !== undefined) parts.push(slice.scope, slice.scope === 'technology' ? slice.key.toLowerCase() : slice.key);

@@ -4,6 +4,7 @@ import type { RemoteFile, Target } from '../../src/types.ts';
 import type { Answer, Client } from './client.ts';
 import { suggestedNames } from './disposition.ts';
 import { downloadPath, hasShape, matchName, type NameVerdict } from './filename.ts';
+import { inEachForm } from './key-forms.ts';
 import { parseContentRange } from './range.ts';
 import { downloadRoute } from './routes.ts';
 import { isPage } from './statuses.ts';
@@ -13,18 +14,28 @@ import { isPage } from './statuses.ts';
  * @throws SOURCE_*, FILE_CORRUPT when the file is empty, INTERRUPTED
  */
 export async function probe(client: Client, target: Target, signal: AbortSignal): Promise<RemoteFile> {
-  const answer = await client.get(downloadPath(target), {
-    headers: { range: 'bytes=0-0' },
-    accept: [200, 206, 416],
-    route: downloadRoute(target),
-    signal,
-  });
+  const headers = { range: 'bytes=0-0' };
+  const { asked, answer } = await getFile(client, target, headers, signal);
   try {
-    if (answer.status === 416) throw unsatisfied(client, target, answer);
-    return describeFile(client, target, answer);
+    if (answer.status === 416) throw unsatisfied(client, asked, answer);
+    return describeFile(client, asked, answer);
   } finally {
     release(answer);
   }
+}
+
+/** The target's file or a range of it, and the target as the service knows it. @throws as Client.get */
+export function getFile(
+  client: Client,
+  target: Target,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<{ readonly asked: Target; readonly answer: Answer }> {
+  const route = downloadRoute(target);
+  return inEachForm(client, target, route, async (asked) => {
+    const answer = await client.get(downloadPath(asked), { headers, accept: [200, 206, 416], route, signal });
+    return { asked, answer };
+  });
 }
 
 /** Lets go of a body that is not wanted: one byte is read so that the connection lives on, a whole file is cut off. */

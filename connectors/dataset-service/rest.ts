@@ -1,10 +1,8 @@
 /** Asks the service for the rest of a file, and judges what it answers. */
 import { type RemoteFile, strongValidator, type Target } from '../../src/types.ts';
 import type { Answer, Client } from './client.ts';
-import { downloadPath } from './filename.ts';
-import { describeFile } from './probe.ts';
+import { describeFile, getFile } from './probe.ts';
 import { judge, type Verdict } from './range.ts';
-import { downloadRoute } from './routes.ts';
 
 /**
  * Without a strong validator nothing but the bytes themselves can prove that a file is still the same: so many of those
@@ -46,14 +44,9 @@ export async function askForRest(client: Client, rest: Rest, signal: AbortSignal
     const validator = strong ?? file.lastModified;
     if (validator !== null && by === 'if-range') headers['if-range'] = validator;
   }
-  const answer = await client.get(downloadPath(target), {
-    headers,
-    accept: [200, 206, 416],
-    route: downloadRoute(target),
-    signal,
-  });
+  const { asked, answer } = await getFile(client, target, headers, signal);
   try {
-    const verdict = proven(rest, answer, judgeAnswer(client, rest, from, answer));
+    const verdict = proven(rest, answer, judgeAnswer(client, { ...rest, target: asked }, from, answer));
     return { answer, verdict, from: verdict.kind === 'continue' ? from : 0 };
   } catch (error) {
     answer.body.destroy();
