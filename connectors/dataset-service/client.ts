@@ -94,7 +94,7 @@ export class Client {
     this.#base = `${this.#service.origin}${this.#service.pathname.replace(/\/+$/u, '')}`;
     this.#apiKey = apiKey;
     this.#limiter = limiter;
-    this.#proxy = proxy === undefined ? '' : describeProxy(proxy);
+    this.#proxy = proxy === undefined ? '' : describeProxy(this.#service.hostname, proxy);
     this.#agent = createAgent(proxy);
     // A range of an encoded answer would be a range of the encoding.
     this.#headers = { 'accept-encoding': 'identity', 'user-agent': userAgent };
