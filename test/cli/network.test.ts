@@ -74,7 +74,8 @@ afterAll(async () => {
     await new Promise((resolve) => server.close(resolve));
   }
   await sandbox.close();
-  await rm(folder, { recursive: true, force: true });
+  // The embedded server ends a moment after its last user.
+  await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
 });
 
 async function me(config: string, env: Record<string, string>): Promise<Finished> {
@@ -151,6 +152,24 @@ test('http goes through HTTP_PROXY; no proxy ever gets what this machine sends t
       [0, ''],
     ]);
     expect(proxy.asked).toEqual([asked]);
+  } finally {
+    await proxy.close();
+  }
+});
+
+test('a load on this machine alone asks no proxy for anything', async () => {
+  const proxy = await startHttpProxy();
+  try {
+    const url = proxyUrl(proxy.port);
+    const config = `service: { url: '${sandbox.url}', apiKey: ${sandbox.key} }
+clickhouse: { url: 'embedded:./clickhouse' }
+pipelines: { dns: { dataset: dns, to: { clickhouse: { table: dns } } } }
+`;
+    await writeFile(join(folder, 'load.yaml'), config);
+    const env = { HTTP_PROXY: url, HTTPS_PROXY: url, ALL_PROXY: url, NODE_USE_ENV_PROXY: '1' };
+    const { code, stdout } = await runCommand(folder, ['-c', 'load.yaml', 'sync'], env);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('200 inserted')]);
+    expect(proxy.asked).toEqual([]);
   } finally {
     await proxy.close();
   }
