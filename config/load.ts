@@ -203,13 +203,13 @@ function readService(
   const result = sections.service.safeParse(raw);
   if (result.success) {
     const { url, apiKey } = result.data;
-    return { url, apiKey, proxy: proxyOf(env, url, needs.service === false ? [] : faults) };
+    return { url, apiKey, proxy: proxyOf(env, needs.service === false ? [] : faults) };
   }
   const found = faultsOf(result.error, ['service']);
   const keyless = needs.service === 'url' && found.every(({ absent, path }) => absent && path[1] === 'apiKey');
   if (keyless) {
     const { url } = sections.service.parse({ ...Object(raw), apiKey: 'none' });
-    return { url, apiKey: undefined, proxy: proxyOf(env, url, faults) };
+    return { url, apiKey: undefined, proxy: proxyOf(env, faults) };
   }
   faults.push(...found.filter((fault) => needs.service !== false || !fault.absent));
   return undefined;

@@ -1,7 +1,7 @@
 /** What a file may say of one pipeline (contract 2), with the defaults. */
 import { z } from 'zod';
 import { COLUMNS } from '../src/rows/columns.ts';
-import type { SliceScope } from '../src/types.ts';
+import type { Slice, SliceScope } from '../src/types.ts';
 import { cronFault } from './cron.ts';
 import { EnvText } from './substitute.ts';
 import {
@@ -27,20 +27,23 @@ const slice = rule(
     section({
       scope: oneOf(SCOPES),
       key: text((value) => {
-        const key = value.trim().toLowerCase();
+        const key = value.trim();
         // A URL drops `.` and `..` as segments of a path: another file than the one meant would be asked for.
         if (key === '' || key === '.' || key === '..') return new Bad('names no slice');
-        return /\p{Cc}/u.test(key) || key.length > 255 ? new Bad('must be a short plain text') : key;
+        return /\p{Cc}/u.test(key) || key.toLowerCase().length > 255 ? new Bad('must be a short plain text') : key;
       }),
     }),
     'key',
     'must be a country code of two letters',
-    ({ scope, key }) => scope !== 'country' || typeof key !== 'string' || /^[a-z]{2}$/.test(key),
+    ({ scope, key }) => scope !== 'country' || typeof key !== 'string' || /^[a-z]{2}$/i.test(key),
   ),
   'key',
   'must be written without the leading dot',
   ({ scope, key }) => (scope !== 'tld' && scope !== 'tld_suffix') || typeof key !== 'string' || !key.startsWith('.'),
-);
+).transform(({ scope, key }): Slice => {
+  const lower = key.toLowerCase();
+  return { scope, key: lower, ...(scope === 'country' && key !== lower ? { written: key } : {}) };
+});
 
 const DATE = '<date>';
 

@@ -1,20 +1,18 @@
 /** The proxies that the environment names, for requests to the service: as undici's EnvHttpProxyAgent reads them. */
 import type { ProxyConfig } from './schema.ts';
 import type { Environment } from './substitute.ts';
-import { type Fault, isLoopback } from './values.ts';
+import type { Fault } from './values.ts';
 
 const SCHEMES: readonly string[] = ['http:', 'https:', 'socks5:', 'socks:'];
 
 /**
  * `http_proxy`, `https_proxy` and `no_proxy`, in lower case or else in upper case; a proxy without a scheme is one of http.
- * @param url {base_url} of the service
  * @returns undefined where no proxy is named, or what is wrong
  */
-export function proxyOf(env: Environment, url: string, faults: Fault[]): ProxyConfig | undefined {
+export function proxyOf(env: Environment, faults: Fault[]): ProxyConfig | undefined {
   const [http, https] = [proxyUrl(env, 'http_proxy', faults), proxyUrl(env, 'https_proxy', faults)];
   if (http === '' && https === '') return undefined;
-  const direct = leavesMachine(url, http) ? [new URL(url).host] : [];
-  return { httpProxy: http, httpsProxy: https, noProxy: [variable(env, 'no_proxy'), ...direct].join(',') };
+  return { httpProxy: http, httpsProxy: https, noProxy: variable(env, 'no_proxy') };
 }
 
 function variable(env: Environment, name: string): string {
@@ -30,10 +28,4 @@ function proxyUrl(env: Environment, name: string, faults: Fault[]): string {
   const message = `the environment variable ${name} (or ${name.toUpperCase()}) names no proxy: http://host:port is one`;
   faults.push({ path: ['service'], message, absent: false });
   return '';
-}
-
-/** A service of http on this machine is asked directly: on the way to a proxy elsewhere the key would be open to all. */
-function leavesMachine(url: string, httpProxy: string): boolean {
-  if (httpProxy === '' || !url.startsWith('http:') || !isLoopback(new URL(url).hostname)) return false;
-  return !isLoopback(new URL(httpProxy).hostname);
 }

@@ -101,7 +101,7 @@ export interface WorkerConfig {
 
 export interface Pipeline {
   readonly name: string;
-  /** The slice's key in lower case; with the names that its files have, where the pipeline says. */
+  /** The slice's key in lower case, of a country also as it is written; with the names that its files have, where the pipeline says. */
   readonly target: Target;
   /** Cron in UTC; undefined: the worker runs it only when asked. */
   readonly schedule: string | undefined;

@@ -60,6 +60,14 @@ function keepCompiled() {
   module.enableCompileCache(join(here, '..', '.cache', 'compiled'));
 }
 
+/** Modules may be what could not be read, also those that tell of errors otherwise. */
+function told(error) {
+  const stack = error instanceof Error ? error.stack : String(error);
+  if (!/\bEMFILE\b|too many open files/i.test(stack)) return `domainsync: ${stack}`;
+  return `error LOCAL_OPEN_FILES: the limit of open files is too low to start: ${error.message}
+what to do: Raise it (ulimit -n 1024 in the shell, LimitNOFILE=1024 in a unit of systemd), then run again.`;
+}
+
 function run() {
   // Node does not run TypeScript inside node_modules, so a package holds compiled files instead of the sources.
   // Should main ever be left waiting for what never comes, Node would end with 0 and without a word.
@@ -72,7 +80,7 @@ function run() {
       process.exitCode = code;
     })
     .catch((error) => {
-      process.stderr.write(`domainsync: ${error instanceof Error ? error.stack : error}\n`);
+      process.stderr.write(`${told(error)}\n`);
       process.exitCode = 1;
     });
 }

@@ -24,6 +24,7 @@ import { asDomainsyncError, DomainsyncError, interrupted } from './errors.ts';
 import { createLogger } from './logger.ts';
 import { createProgress } from './progress.ts';
 import { selectColumns } from './rows/columns.ts';
+import { keepStandardStreams } from './standard-streams.ts';
 import type { Destination, RateLimiter } from './types.ts';
 import { digestOf } from './worker/digest.ts';
 import type { Setup, SharedLimiter } from './worker/setup.ts';
@@ -61,8 +62,7 @@ export async function main(argv: readonly string[], times: Partial<Times> = {}):
     controller.abort(interrupted());
   };
   process.on('SIGINT', onSignal).on('SIGTERM', onSignal);
-  // Whoever reads stdout may stop reading, such as `| head`.
-  process.stdout.on('error', () => process.exit(exitCode));
+  const streams = keepStandardStreams();
   const { signal } = controller;
   const program = buildProgram({
     version,
@@ -83,7 +83,7 @@ export async function main(argv: readonly string[], times: Partial<Times> = {}):
   } finally {
     process.off('SIGINT', onSignal).off('SIGTERM', onSignal);
   }
-  return exitCode;
+  return streams.end(exitCode);
 }
 
 /** Loads the configuration, runs the action, and closes whatever it opened. Errors are told with its secrets redacted. */

@@ -3,6 +3,8 @@
  * and trying again can mend it, and what to do.
  */
 
+import { openFilesCode, openFilesLimit } from './open-files.ts';
+
 interface ErrorKind {
   readonly exitCode: number;
   readonly retryable: boolean;
@@ -17,6 +19,10 @@ function kind(exitCode: number, hint: string, retryable = false): ErrorKind {
 export const ERROR_KINDS = {
   UNEXPECTED: kind(1, 'This is a fault of domainsync: run again with --log-level debug and report what it prints.'),
   LOCAL_DISK: kind(1, 'Make room or permit writing at the path named, then run again: what is on disk is kept.'),
+  LOCAL_OPEN_FILES: kind(
+    1,
+    'Raise the limit of open files (ulimit -n 1024 in the shell, LimitNOFILE=1024 in a unit of systemd), then run again: what has landed is kept.',
+  ),
   USAGE: kind(2, 'Run with --help to see the commands and options.'),
   CONFIG_INVALID: kind(2, 'Correct the places named; nothing has been opened or changed.'),
   SOURCE_KEY_MISSING: kind(
@@ -108,14 +114,41 @@ export class DomainsyncError extends Error {
   }
 }
 
-/** Anything thrown, as a DomainsyncError: an abort is INTERRUPTED, what is not ours is UNEXPECTED. */
+/**
+ * Anything thrown, as a DomainsyncError: an abort is INTERRUPTED, what failed for want of open files is LOCAL_OPEN_FILES
+ * whatever it was, what is not ours is UNEXPECTED.
+ */
 export function asDomainsyncError(thrown: unknown): DomainsyncError {
+  const lacking = openFilesCode(thrown);
+  if (lacking !== null) return tooFewOpenFiles(thrown as Error, lacking === 'EMFILE');
   if (thrown instanceof DomainsyncError) return thrown;
   if (thrown instanceof Error && thrown.name === 'AbortError') {
     return thrown.cause instanceof DomainsyncError ? thrown.cause : interrupted();
   }
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   return new DomainsyncError('UNEXPECTED', message, { cause: thrown });
+}
+
+/** @param own the limit is this process's; else the system's */
+function tooFewOpenFiles(cause: Error, own: boolean): DomainsyncError {
+  if (cause instanceof DomainsyncError && cause.code === 'LOCAL_OPEN_FILES') return cause;
+  if (own) {
+    const message = `${cause.message}: no more than ${openFilesLimit() ?? 'so many'} files and connections may be open at once`;
+    return new DomainsyncError('LOCAL_OPEN_FILES', message, { cause });
+  }
+  const message = `${cause.message}: the system has as many files open as it may`;
+  const hint = 'Raise the limit of the whole system (fs.file-max), or end what holds so many files, then run again.';
+  return new DomainsyncError('LOCAL_OPEN_FILES', message, { cause, hint });
+}
+
+/**
+ * For what is known to need many files: better said before than found out in the middle.
+ * @throws LOCAL_OPEN_FILES where this process, and those it starts, may not open so many
+ */
+export function needOpenFiles(least: number, what: string): void {
+  const limit = openFilesLimit();
+  if (limit === null || limit >= least) return;
+  throw new DomainsyncError('LOCAL_OPEN_FILES', `${what} needs up to ${least} open files, but the limit is ${limit}`);
 }
 
 /** The reason that an aborted run's signal carries. */

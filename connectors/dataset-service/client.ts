@@ -5,6 +5,7 @@ import { asDomainsyncError, DomainsyncError, type ErrorCode } from '../../src/er
 import type { RateLimiter, RateNews, ServiceRoute } from '../../src/types.ts';
 import { createAgent, describeProxy, type ProxySettings } from './agent.ts';
 import { hintFor, isLasting, networkHint } from './hints.ts';
+import type { KeyCase } from './key-forms.ts';
 import { rateNews } from './limits.ts';
 import { isRedirect, judgeRedirect, MAX_REDIRECTS, shownUrl, urlNamed } from './redirects.ts';
 import { errorMessage, isDownload, isHtml, isPage, reasonOf, statusCode } from './statuses.ts';
@@ -71,6 +72,8 @@ interface Refused {
 type Step = { readonly answer: Answer } | { readonly url: URL; readonly sure: boolean };
 
 export class Client {
+  /** How the service writes countries in paths, as far as it has shown. */
+  readonly countryCases = new Map<ServiceRoute, KeyCase>();
   readonly #base: string;
   readonly #service: URL;
   readonly #apiKey: string | undefined;
@@ -91,7 +94,7 @@ export class Client {
     this.#base = `${this.#service.origin}${this.#service.pathname.replace(/\/+$/u, '')}`;
     this.#apiKey = apiKey;
     this.#limiter = limiter;
-    this.#proxy = proxy === undefined ? '' : describeProxy(proxy);
+    this.#proxy = proxy === undefined ? '' : describeProxy(this.#service.hostname, proxy);
     this.#agent = createAgent(proxy);
     // A range of an encoded answer would be a range of the encoding.
     this.#headers = { 'accept-encoding': 'identity', 'user-agent': userAgent };

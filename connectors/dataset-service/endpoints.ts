@@ -7,6 +7,7 @@ import { errorIn, listingOf, meSchema } from './answers.ts';
 import { type Received, watched } from './body.ts';
 import type { Client } from './client.ts';
 import { compareContract } from './contract.ts';
+import { inEachForm } from './key-forms.ts';
 import type { Log } from './log.ts';
 import { RELIED } from './relied.ts';
 import { historyPath, samplePath, sampleRoute } from './routes.ts';
@@ -34,8 +35,12 @@ export function createServiceApi(options: EndpointOptions): ServiceApi {
     downloads: (limit, signal) => list('downloads', historyPath(limit), signal),
     me: async (signal) =>
       checked(options, meSchema, '/api/v1/me', await fetchJson(options, 'me', '/api/v1/me', signal)),
-    sample: async (target, signal) =>
-      fetchBytes(options, sampleRoute(target), samplePath(target), MAX_SAMPLE_BYTES, signal),
+    sample: (target, signal) => {
+      const route = sampleRoute(target);
+      return inEachForm(options.client, target, route, (asked) =>
+        fetchBytes(options, route, samplePath(asked), MAX_SAMPLE_BYTES, signal),
+      );
+    },
     contract: async (signal) => {
       const document = await fetchJson(options, 'openapi', '/api/v1/openapi.json', signal);
       const differences = compareContract(document);

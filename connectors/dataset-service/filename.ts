@@ -3,8 +3,12 @@ import { createHash } from 'node:crypto';
 import type { FileDate, Target } from '../../src/types.ts';
 import { type DateInName, datesIn, matchPattern, patternFor } from './pattern.ts';
 
-/** Room for the endings of the files kept beside a download, within the 255 bytes of common file systems. */
-const MAX_NAME_BYTES = 220;
+/** The longest name that common file systems take, so that a longer one is that of no file. */
+const MAX_FILE_NAME_BYTES = 255;
+/** The longest ending of what lies beside a download (store.ts, lock.ts): the draft of its lock, moved away. */
+const LONGEST_ENDING = '.lock.00000000-0000-0000-0000-000000000000.old';
+/** What a download is called on disk leaves room for them all. */
+const MAX_NAME_BYTES = MAX_FILE_NAME_BYTES - LONGEST_ENDING.length;
 const ENDING = /^(.+)-(\d{4}-\d{2}-\d{2})\.jsonl\.zst$/isu;
 /** What Windows does not allow in a name: the data folder may lie on a disk of its kind. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it takes away
@@ -15,6 +19,8 @@ const RESERVED = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?=[. ]|$)/i
 export type NameVerdict =
   /** `name` is safe on disk: it is no path, and no name that has a meaning of its own. */
   | { readonly kind: 'match'; readonly name: string; readonly date: FileDate }
+  /** A name of the target, but longer than any file's: `bytes` of `most`. */
+  | { readonly kind: 'too-long'; readonly bytes: number; readonly most: number }
   /** `fileName` is the setting that accepts the name; null: none can, since it has no date, or is no .zst file. */
   | { readonly kind: 'mismatch'; readonly expected: string; readonly fileName: string | null };
 
@@ -29,7 +35,10 @@ export function matchName(said: string, target: Target): NameVerdict {
   // Of a path the last segment is the name; but an entity may hold a slash of its own.
   for (const name of new Set([segment, said])) {
     const date = dateIn(name, target);
-    if (date !== null) return { kind: 'match', name: diskName(name), date };
+    if (date === null) continue;
+    const bytes = Buffer.byteLength(name);
+    if (bytes > MAX_FILE_NAME_BYTES) return { kind: 'too-long', bytes, most: MAX_FILE_NAME_BYTES };
+    return { kind: 'match', name: diskName(name), date };
   }
   const fileName = patternFor(segment) ?? patternFor(said);
   return { kind: 'mismatch', expected: target.fileName ?? expectedShape(target), fileName };
@@ -90,7 +99,7 @@ function diskName(name: string): string {
   return `${hash}-${end}`;
 }
 
-/** The download route of a target. Technologies stand there in lower case (service-spec 4). */
+/** The download route of a target. Technologies stand there in lower case (service-spec 4), other keys as given. */
 export function downloadPath({ dataset, slice }: Target): string {
   const parts = [dataset];
   if (slice !== undefined) parts.push(slice.scope, slice.scope === 'technology' ? slice.key.toLowerCase() : slice.key);

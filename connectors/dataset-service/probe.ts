@@ -4,6 +4,7 @@ import type { RemoteFile, Target } from '../../src/types.ts';
 import type { Answer, Client } from './client.ts';
 import { suggestedNames } from './disposition.ts';
 import { downloadPath, hasShape, matchName, type NameVerdict } from './filename.ts';
+import { inEachForm } from './key-forms.ts';
 import { parseContentRange } from './range.ts';
 import { downloadRoute } from './routes.ts';
 import { isPage } from './statuses.ts';
@@ -13,18 +14,28 @@ import { isPage } from './statuses.ts';
  * @throws SOURCE_*, FILE_CORRUPT when the file is empty, INTERRUPTED
  */
 export async function probe(client: Client, target: Target, signal: AbortSignal): Promise<RemoteFile> {
-  const answer = await client.get(downloadPath(target), {
-    headers: { range: 'bytes=0-0' },
-    accept: [200, 206, 416],
-    route: downloadRoute(target),
-    signal,
-  });
+  const headers = { range: 'bytes=0-0' };
+  const { asked, answer } = await getFile(client, target, headers, signal);
   try {
-    if (answer.status === 416) throw unsatisfied(client, target, answer);
-    return describeFile(client, target, answer);
+    if (answer.status === 416) throw unsatisfied(client, asked, answer);
+    return describeFile(client, asked, answer);
   } finally {
     release(answer);
   }
+}
+
+/** The target's file or a range of it, and the target as the service knows it. @throws as Client.get */
+export function getFile(
+  client: Client,
+  target: Target,
+  headers: Readonly<Record<string, string>>,
+  signal: AbortSignal,
+): Promise<{ readonly asked: Target; readonly answer: Answer }> {
+  const route = downloadRoute(target);
+  return inEachForm(client, target, route, async (asked) => {
+    const answer = await client.get(downloadPath(asked), { headers, accept: [200, 206, 416], route, signal });
+    return { asked, answer };
+  });
 }
 
 /** Lets go of a body that is not wanted: one byte is read so that the connection lives on, a whole file is cut off. */
@@ -45,10 +56,11 @@ function unsatisfied(client: Client, target: Target, answer: Answer): Domainsync
 
 /**
  * The file that an answer with status 200 or 206 is about.
+ * @param unnamed the file that an answer without a name is about; undefined: there must be a name
  * @throws SOURCE_UNEXPECTED when it is about no file, or hides its name
  * @throws SOURCE_NAME_MISMATCH when it is about the file of another target
  */
-export function describeFile(client: Client, target: Target, answer: Answer): RemoteFile {
+export function describeFile(client: Client, target: Target, answer: Answer, unnamed?: RemoteFile): RemoteFile {
   const path = downloadPath(target);
   const type = answer.header('content-type');
   if (isPage(type)) {
@@ -61,7 +73,8 @@ export function describeFile(client: Client, target: Target, answer: Answer): Re
   if (encoding !== null && encoding.toLowerCase() !== 'identity') {
     throw client.error('SOURCE_UNEXPECTED', `${path} sent the file with the encoding ${client.quote(encoding)}`);
   }
-  const { name, date } = nameOf(client, target, answer);
+  const hasName = answer.header('content-disposition') !== null;
+  const { name, date } = unnamed !== undefined && !hasName ? unnamed : nameOf(client, target, answer);
   return {
     name,
     date,
@@ -84,14 +97,29 @@ function nameOf(client: Client, target: Target, answer: Answer): Extract<NameVer
   const verdicts = names.map((name) => ({ name, verdict: matchName(name, target) }));
   for (const { verdict } of verdicts) if (verdict.kind === 'match') return verdict;
   // Of several forms of the name, the one that looks most like a file's.
+  for (const { name, verdict } of verdicts) {
+    if (verdict.kind === 'too-long') throw tooLong(client, target, name, verdict);
+  }
   const told = verdicts.find(({ name }) => hasShape(name)) ?? verdicts[0];
-  if (told === undefined || told.verdict.kind === 'match') {
+  if (told?.verdict.kind !== 'mismatch') {
     throw client.error(
       'SOURCE_UNEXPECTED',
       `${path} names no usable file name: Content-Disposition is ${client.quote(header)}`,
     );
   }
   throw mismatch(client, target, told.name, told.verdict);
+}
+
+function tooLong(
+  client: Client,
+  target: Target,
+  name: string,
+  { bytes, most }: Extract<NameVerdict, { kind: 'too-long' }>,
+): DomainsyncError {
+  const message = `${downloadPath(target)} offers the file ${client.quote(name)}, whose name of ${bytes} bytes is longer than the ${most} that a file's name may have`;
+  const hint =
+    'Download the file by hand under a shorter name and load it with --from-file and --file-date, and tell the service.';
+  return client.error('SOURCE_NAME_MISMATCH', message, { hint });
 }
 
 function mismatch(

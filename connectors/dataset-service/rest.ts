@@ -1,10 +1,8 @@
 /** Asks the service for the rest of a file, and judges what it answers. */
 import { type RemoteFile, strongValidator, type Target } from '../../src/types.ts';
 import type { Answer, Client } from './client.ts';
-import { downloadPath } from './filename.ts';
-import { describeFile } from './probe.ts';
+import { describeFile, getFile } from './probe.ts';
 import { judge, type Verdict } from './range.ts';
-import { downloadRoute } from './routes.ts';
 
 /**
  * Without a strong validator nothing but the bytes themselves can prove that a file is still the same: so many of those
@@ -46,14 +44,9 @@ export async function askForRest(client: Client, rest: Rest, signal: AbortSignal
     const validator = strong ?? file.lastModified;
     if (validator !== null && by === 'if-range') headers['if-range'] = validator;
   }
-  const answer = await client.get(downloadPath(target), {
-    headers,
-    accept: [200, 206, 416],
-    route: downloadRoute(target),
-    signal,
-  });
+  const { asked, answer } = await getFile(client, target, headers, signal);
   try {
-    const verdict = proven(rest, answer, judgeAnswer(client, rest, from, answer));
+    const verdict = proven(rest, answer, judgeAnswer(client, { ...rest, target: asked }, from, answer));
     return { answer, verdict, from: verdict.kind === 'continue' ? from : 0 };
   } catch (error) {
     answer.body.destroy();
@@ -64,17 +57,10 @@ export async function askForRest(client: Client, rest: Rest, signal: AbortSignal
 function judgeAnswer(client: Client, { target, file, offset }: Rest, from: number, answer: Answer): Verdict {
   const contentRange = answer.header('content-range');
   const etag = answer.header('etag');
-  const described = answer.status === 416 ? null : describeFile(client, target, withName(answer, file, offset));
+  // A 206 to If-Range may leave out what the first answer said, the name among it (RFC 9110, 15.3.7).
+  const unnamed = answer.status === 206 && offset > 0 ? file : undefined;
+  const described = answer.status === 416 ? null : describeFile(client, target, answer, unnamed);
   return judge({ offset: from, file }, { status: answer.status, contentRange, file: described, etag });
-}
-
-/** A 206 to If-Range may leave out what the first answer said, the name among it (RFC 9110, 15.3.7). */
-function withName(answer: Answer, { name }: RemoteFile, offset: number): Answer {
-  if (answer.status !== 206 || offset === 0) return answer;
-  const disposition = `attachment; filename*=UTF-8''${encodeURIComponent(name)}`;
-  const header = (field: string): string | null =>
-    answer.header(field) ?? (field === 'content-disposition' ? disposition : null);
-  return { ...answer, header };
 }
 
 /** A part that was asked for without If-Range proves itself by its validator, or is compared from the start. */

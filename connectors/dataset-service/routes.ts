@@ -14,14 +14,15 @@ export function sampleRoute({ slice }: Target): ServiceRoute {
 }
 
 /**
- * The path of the free sample of a target. Keys stand there in lower case (service-spec 4).
+ * The path of the free sample of a target. Keys stand there in lower case (service-spec 4), those of countries as given.
  * @throws USAGE when the key is empty, or one that would make it the path of another endpoint
  */
 export function samplePath({ dataset, slice }: Target): string {
   const query = `?dataset=${encodeURIComponent(dataset)}`;
   if (slice === undefined) return `/api/v1/preview${query}`;
   if (/^\.{0,2}$/u.test(slice.key)) throw new DomainsyncError('USAGE', `'${slice.key}' is no key of a slice`);
-  return `/api/v1/sample/${slice.scope}/${encodeURIComponent(slice.key.toLowerCase())}${query}`;
+  const key = slice.scope === 'country' ? slice.key : slice.key.toLowerCase();
+  return `/api/v1/sample/${slice.scope}/${encodeURIComponent(key)}${query}`;
 }
 
 /** @param limit at most MAX_HISTORY; undefined: the service's own default */

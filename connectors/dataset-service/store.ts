@@ -11,7 +11,7 @@ import type { RemoteFile } from '../../src/types.ts';
 
 /** What a file on disk is. */
 export interface Sidecar extends RemoteFile {
-  /** The route it was fetched from. */
+  /** The route of its target, whose key may have been asked for in another case. */
   readonly route: string;
   /** The source key of its target: tells whose file it is when old ones are removed. */
   readonly source: string;

@@ -74,6 +74,7 @@ function answersOf(report: CheckReport, asked: boolean): (readonly [string, stri
 function noAccessText(errors: readonly DomainsyncError[]): string {
   const code = errors.find((error) => error.code.startsWith('SOURCE_'))?.code;
   if (code === 'SOURCE_NAME_MISMATCH') return 'yes, but to a file with another name';
+  if (code === 'SOURCE_NOT_FOUND') return 'not known: the service has no such file, or not yet (SOURCE_NOT_FOUND)';
   return code === 'SOURCE_NO_ACCESS' ? 'no' : `not known: ${code ?? 'the service was not asked'}`;
 }
 

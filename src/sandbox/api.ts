@@ -58,7 +58,8 @@ function rows({ store }: Context, { route }: Call): Reply {
   const dataset = route.target?.dataset ?? '';
   const slice = route.target?.slice;
   if (!isDatasetSlug(dataset) || !store.isPublished(dataset)) return errorReply(404, 'Unknown dataset');
-  if (slice !== undefined && !hasScope(dataset, slice.scope)) return errorReply(404, 'Unknown entity');
+  if (slice !== undefined && !(hasScope(dataset, slice.scope) && store.isWritten({ dataset, slice })))
+    return errorReply(404, 'Unknown entity');
   const limit = slice === undefined ? PREVIEW_ROWS : SAMPLE_ROWS;
   const { world, snapshot } = store;
   const lines = Array.from(generateRows({ world, snapshot, dataset, limit, ...(slice && { slice }) }), lineOf);

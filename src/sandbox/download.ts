@@ -18,7 +18,7 @@ async function withAccess(context: Context, call: Call, key: SandboxKey): Promis
   const { target } = call.route;
   if (target === undefined || !context.store.isKnown(target.dataset)) return errorReply(404, 'Unknown dataset');
   if (!mayDownload(key, target.dataset)) return errorReply(403, 'No active access to this dataset');
-  const file = await context.store.file(target);
+  const file = context.store.isWritten(target) ? await context.store.file(target) : null;
   if (file === null) return errorReply(404, `Not found, or not published yet: ${sourceKey(target)}`);
   const reply = fileReply(call, disguised(file, call.faults));
   if (reply.status < 300) {

@@ -16,7 +16,7 @@ import { RateLimiter, type RouteName } from './limits.ts';
 import { errorReply, jsonReply, type Reply } from './reply.ts';
 import { routeOf } from './routes.ts';
 import { send } from './send.ts';
-import { ALL_DATASETS, type PublishedFile, Store, type StoredFile } from './store.ts';
+import { ALL_DATASETS, type CountryCase, type PublishedFile, Store, type StoredFile } from './store.ts';
 import { createWorld, type World, type WorldOptions } from './world.ts';
 
 export interface SandboxOptions extends WorldOptions {
@@ -30,6 +30,8 @@ export interface SandboxOptions extends WorldOptions {
   readonly keys?: readonly SandboxKey[];
   /** Datasets that have files; default all. */
   readonly datasets?: readonly DatasetSlug[];
+  /** The case in which paths name countries; default any. */
+  readonly countries?: CountryCase;
   /** How generated files are compressed. */
   readonly compression?: CompressOptions;
   /** A folder of its own for files is made in here; default the system's temporary folder. */
@@ -130,6 +132,7 @@ async function createStore(options: SandboxOptions): Promise<Store> {
       world: createWorld(options),
       prefix: options.prefix ?? 'sandbox',
       datasets: options.datasets ?? ALL_DATASETS,
+      countries: options.countries ?? 'any',
       compression: options.compression ?? {},
       ...(options.cacheDir !== undefined && { cacheDir: options.cacheDir }),
     });

@@ -21,6 +21,9 @@ export interface StoredFile {
   readonly lastModified: string | null;
 }
 
+/** In which case paths name countries: the specification leaves it open. */
+export type CountryCase = 'any' | 'lower' | 'upper';
+
 /** A file to be served as the newest of a target. */
 export interface PublishedFile {
   /** A source key: `dns`, or `dns/tld/de`. The dataset may be one that the sandbox does not know. */
@@ -43,6 +46,7 @@ export interface StoreOptions {
   readonly prefix: string;
   /** Datasets that are published; others are known, but have no files. */
   readonly datasets: readonly DatasetSlug[];
+  readonly countries: CountryCase;
   readonly compression: CompressOptions;
   /** A folder of its own for the files is made in here, and removed on close; default the system's temporary folder. */
   readonly cacheDir?: string;
@@ -85,6 +89,12 @@ export class Store {
 
   isPublished(dataset: DatasetSlug): boolean {
     return this.options.datasets.includes(dataset);
+  }
+
+  /** Whether the key of a target is written as paths have it. */
+  isWritten({ slice }: Target): boolean {
+    if (slice?.scope !== 'country' || this.options.countries === 'any') return true;
+    return slice.key === (this.options.countries === 'upper' ? slice.key.toUpperCase() : slice.key.toLowerCase());
   }
 
   /** Rows by dataset, of the newest snapshot. */

@@ -6,12 +6,23 @@ export type FileDate = string;
 /** The one dimension along which the service cuts slices (service-spec 4). */
 export type SliceScope = 'tld' | 'tld_suffix' | 'country' | 'technology';
 
+/** A part of a dataset. */
+export interface Slice {
+  readonly scope: SliceScope;
+  readonly key: string;
+  /**
+   * Of a country, the key as the user wrote it where that is another: a service may know it so. No part of what is asked
+   * for: `sourceKey` leaves it out.
+   */
+  readonly written?: string;
+}
+
 /** What is asked of the service. */
 export interface Target {
   /** Dataset slug, as in paths. */
   readonly dataset: string;
   /** Absent: the whole dataset. */
-  readonly slice?: { readonly scope: SliceScope; readonly key: string };
+  readonly slice?: Slice;
   /**
    * The names that its files have, where they are not of the shape that dataset and slice lead to: `*` stands for anything,
    * `<date>` for the date. No part of what is asked for: `sourceKey` leaves it out.

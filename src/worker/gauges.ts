@@ -1,11 +1,10 @@
 /** What /metrics tells of every pipeline: read from the destinations and from Redis, the same at every worker. */
 import { Gauge, type Registry } from 'prom-client';
 import type { DestinationStatus } from '../types.ts';
-import type { PipelineStatus, StatusDocument } from './status.ts';
+import { ACCESS_STATES, type PipelineStatus, type StatusDocument } from './status.ts';
 
 /** Outcomes that domainsync_runs knows (contract 4). */
 const OUTCOMES = ['loaded', 'failed', 'interrupted', 'rolled-back'];
-const ACCESS = ['granted', 'refused', 'unknown'];
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -47,7 +46,7 @@ type MakeGauge = (name: string, help: string, ...labelNames: string[]) => (label
 function pipelineGauges(gauge: MakeGauge): (status: PipelineStatus) => void {
   const access = gauge(
     'domainsync_access',
-    'State of access to the dataset; 1 for the one that holds.',
+    'State of access to the dataset; 1 for the one that holds. not-found: the service has no such file (404).',
     'pipeline',
     'state',
   );
@@ -62,7 +61,7 @@ function pipelineGauges(gauge: MakeGauge): (status: PipelineStatus) => void {
   const next = gauge('domainsync_next_check_timestamp_seconds', 'When it is checked next.', 'pipeline');
   const checked = gauge('domainsync_last_check_timestamp_seconds', 'When the service answered last.', 'pipeline');
   return ({ name: pipeline, access: { state: held }, trouble, run, destinationError, nextCheckAt, check }) => {
-    for (const state of ACCESS) access({ pipeline, state }, state === held ? 1 : 0);
+    for (const state of ACCESS_STATES) access({ pipeline, state }, state === held ? 1 : 0);
     if (trouble !== null) failing({ pipeline, code: trouble.code }, 1);
     running({ pipeline }, run === null ? 0 : 1);
     answers({ pipeline }, destinationError === null ? 1 : 0);

@@ -11,13 +11,15 @@ import type { CheckRecord, LiveRun, OutcomeRecord, Records, WorkerRecord } from 
 import type { RedisLinks, RedisState } from './redis.ts';
 import type { RunRecord, WorkerPipeline } from './setup.ts';
 
-/** Codes with which the service refuses a key, a dataset or a slice. */
-const REFUSALS: ReadonlySet<string> = new Set([
-  'SOURCE_KEY_REJECTED',
-  'SOURCE_IP_BLOCKED',
-  'SOURCE_NO_ACCESS',
-  'SOURCE_NOT_FOUND',
-]);
+/** Codes with which the service refuses a key, or a key its access. */
+const REFUSALS: ReadonlySet<string> = new Set(['SOURCE_KEY_REJECTED', 'SOURCE_IP_BLOCKED', 'SOURCE_NO_ACCESS']);
+
+/**
+ * What is known of the access to a dataset. `not-found`: the service does not have what is asked for (404), which says
+ * nothing of access. `unknown`: it has not answered yet.
+ */
+export const ACCESS_STATES = ['granted', 'refused', 'not-found', 'unknown'] as const;
+export type AccessState = (typeof ACCESS_STATES)[number];
 
 export interface PipelineStatus {
   readonly name: string;
@@ -27,8 +29,8 @@ export interface PipelineStatus {
   /** ISO 8601, UTC; null: it has no schedule, or Redis does not answer. */
   readonly nextCheckAt: string | null;
   /** The worst that holds. */
-  readonly state: 'no-access' | 'failing' | 'running' | 'queued' | 'empty' | 'current' | 'unknown';
-  readonly access: { readonly state: 'granted' | 'refused' | 'unknown'; readonly code: string | null };
+  readonly state: 'no-access' | 'not-found' | 'failing' | 'running' | 'queued' | 'empty' | 'current' | 'unknown';
+  readonly access: { readonly state: AccessState; readonly code: string | null };
   readonly check: CheckRecord | null;
   readonly trouble: Omit<Trouble, 'file' | 'digest' | 'broughtForward'> | null;
   readonly outcome: OutcomeRecord | null;
@@ -173,6 +175,7 @@ async function orElse<T>({ links, stop }: StatusOptions, otherwise: T, ask: () =
 
 function accessOf({ check, outcome, trouble }: Told, run: LiveRun | null): PipelineStatus['access'] {
   if (trouble !== null && REFUSALS.has(trouble.code)) return { state: 'refused', code: trouble.code };
+  if (trouble?.code === 'SOURCE_NOT_FOUND') return { state: 'not-found', code: trouble.code };
   const found = run !== null || check !== null || (outcome?.file ?? null) !== null;
   return { state: found ? 'granted' : 'unknown', code: null };
 }
@@ -183,6 +186,7 @@ function stateOf(
   const { access, trouble, run, queued, destinations, destinationError } = status;
   if (run !== null || queued === 'active') return 'running';
   if (access.state === 'refused') return 'no-access';
+  if (access.state === 'not-found') return 'not-found';
   if (trouble !== null || destinationError !== null) return 'failing';
   if (queued !== null) return 'queued';
   if (destinations.length === 0) return 'unknown';

@@ -159,6 +159,9 @@ test('a file for which there is no room would fail; of several pipelines the fir
       ['LOCAL_DISK', 'SOURCE_NOT_FOUND', 'DESTINATION_UNREACHABLE'],
     ]);
     expect(answers(told)).toContainEqual(expect.stringMatching(/^ {2}disk {6}900 TB to download, .* free in /));
+    expect(answers(told)).toContain(
+      '  access    not known: the service has no such file, or not yet (SOURCE_NOT_FOUND)',
+    );
     expect((await check(project, 'gone', 'large')).code).toBe(5);
     expect((await check(project, 'good')).code).toBe(0);
     // What lies there already needs no more room.

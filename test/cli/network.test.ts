@@ -5,6 +5,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../src/sandbox/service.ts';
 import { createAuthority } from '../support/certificates.ts';
@@ -16,10 +17,18 @@ import { expectNoSecrets, toldErrors } from '../support/told.ts';
 const PASSWORD = 'pw/5e "77';
 const CREDENTIALS = `someone:${PASSWORD}`;
 const AUTHORITY = createAuthority();
+const HOSTS = `import dns from 'node:dns';
+const { lookup } = dns;
+dns.lookup = (host, ...rest) => lookup(host === 'service.test' ? '127.0.0.1' : host, ...rest);
+`;
 let sandbox: Sandbox;
 let folder: string;
 /** The service behind TLS. */
 let https: string;
+/** The same under a name that is not this machine's, since to this machine no request goes through a proxy. */
+let elsewhere: string;
+/** Lets a command find that name without a proxy. */
+let hosts: Record<string, string>;
 const servers: Server[] = [];
 
 const portOf = (server: Server | undefined): number => (server?.address() as AddressInfo | undefined)?.port ?? 0;
@@ -46,11 +55,16 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'domainsync-network-'));
   await writeFile(join(folder, 'ca.pem'), AUTHORITY.ca);
   https = await startTls(false);
-  const service = (name: string, url: string): Promise<void> =>
-    writeFile(join(folder, name), `service: { url: '${url}', apiKey: ${sandbox.key} }\n`);
+  elsewhere = https.replace('127.0.0.1', 'service.test');
+  await writeFile(join(folder, 'hosts.mjs'), HOSTS);
+  hosts = { NODE_OPTIONS: `--import=${pathToFileURL(join(folder, 'hosts.mjs'))}` };
+  const service = (name: string, url: string, allowHttp = false): Promise<void> =>
+    writeFile(join(folder, name), `service: { url: '${url}', apiKey: ${sandbox.key}, allowHttp: ${allowHttp} }\n`);
   await Promise.all([
     service('http.yaml', sandbox.url),
     service('https.yaml', https),
+    service('elsewhere.yaml', elsewhere),
+    service('elsewhere-http.yaml', sandbox.url.replace('127.0.0.1', 'service.test'), true),
     service('expired.yaml', await startTls(true)),
   ]);
 });
@@ -60,7 +74,8 @@ afterAll(async () => {
     await new Promise((resolve) => server.close(resolve));
   }
   await sandbox.close();
-  await rm(folder, { recursive: true, force: true });
+  // The embedded server ends a moment after its last user.
+  await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
 });
 
 async function me(config: string, env: Record<string, string>): Promise<Finished> {
@@ -96,30 +111,65 @@ test('https goes through the tunnel of HTTPS_PROXY, in which the key is not seen
   try {
     const url = proxyUrl(proxy.port, USER);
     const runs = await Promise.all([
-      me('https.yaml', { ...CA(), HTTPS_PROXY: url }),
-      me('https.yaml', { ...CA(), https_proxy: url.slice('http://'.length), HTTPS_PROXY: 'http://127.0.0.1:1' }),
-      me('https.yaml', { ...CA(), HTTP_PROXY: url }),
+      me('elsewhere.yaml', { ...CA(), HTTPS_PROXY: url }),
+      me('elsewhere.yaml', { ...CA(), https_proxy: url.slice('http://'.length), HTTPS_PROXY: 'http://127.0.0.1:1' }),
+      me('elsewhere.yaml', { ...CA(), HTTP_PROXY: url }),
     ]);
     expect(runs.map(({ code }) => code)).toEqual([0, 0, 0]);
-    const tunnel = `CONNECT 127.0.0.1:${new URL(https).port}`;
+    const tunnel = `CONNECT ${new URL(elsewhere).host}`;
     expect(proxy.asked).toEqual([tunnel, tunnel, tunnel]);
     expect(proxy.headers()).not.toContain(sandbox.key);
-    const direct = await me('https.yaml', { ...CA(), HTTPS_PROXY: url, NO_PROXY: 'other.example,127.0.0.1' });
+    const direct = await me('elsewhere.yaml', {
+      ...CA(),
+      ...hosts,
+      HTTPS_PROXY: url,
+      NO_PROXY: 'other.example,service.test',
+    });
     expect([direct.code, proxy.asked.length]).toEqual([0, 3]);
-    const untrusted = await me('https.yaml', { HTTPS_PROXY: url });
+    const untrusted = await me('elsewhere.yaml', { HTTPS_PROXY: url });
     expect(toldErrors(untrusted)[0]?.hint).toMatch(/NODE_EXTRA_CA_CERTS.*through the proxy 127\.0\.0\.1:\d+/);
   } finally {
     await proxy.close();
   }
 });
 
-test('http goes through HTTP_PROXY; a proxy elsewhere never gets it from this machine to itself', async () => {
+test('http goes through HTTP_PROXY; no proxy ever gets what this machine sends to itself', async () => {
   const proxy = await startHttpProxy();
   try {
-    const through = await me('http.yaml', { http_proxy: proxyUrl(proxy.port) });
-    expect([through.code, proxy.asked]).toEqual([0, [`GET ${sandbox.url}/api/v1/me`]]);
-    const direct = await me('http.yaml', { http_proxy: 'http://proxy.invalid:3128' });
-    expect([direct.code, direct.stderr]).toEqual([0, '']);
+    const url = proxyUrl(proxy.port);
+    const through = await me('elsewhere-http.yaml', { http_proxy: url });
+    const asked = `GET http://service.test:${sandbox.port}/api/v1/me`;
+    expect([through.code, proxy.asked]).toEqual([0, [asked]]);
+    const all = { http_proxy: url, HTTP_PROXY: url, https_proxy: url, ALL_PROXY: url, NODE_USE_ENV_PROXY: '1' };
+    const [direct, tls, invalid] = await Promise.all([
+      me('http.yaml', all),
+      me('https.yaml', { ...all, ...CA() }),
+      me('http.yaml', { http_proxy: 'http://proxy.invalid:3128' }),
+    ]);
+    expect([direct, tls, invalid].map(({ code, stderr }) => [code, stderr])).toEqual([
+      [0, ''],
+      [0, ''],
+      [0, ''],
+    ]);
+    expect(proxy.asked).toEqual([asked]);
+  } finally {
+    await proxy.close();
+  }
+});
+
+test('a load on this machine alone asks no proxy for anything', async () => {
+  const proxy = await startHttpProxy();
+  try {
+    const url = proxyUrl(proxy.port);
+    const config = `service: { url: '${sandbox.url}', apiKey: ${sandbox.key} }
+clickhouse: { url: 'embedded:./clickhouse' }
+pipelines: { dns: { dataset: dns, to: { clickhouse: { table: dns } } } }
+`;
+    await writeFile(join(folder, 'load.yaml'), config);
+    const env = { HTTP_PROXY: url, HTTPS_PROXY: url, ALL_PROXY: url, NODE_USE_ENV_PROXY: '1' };
+    const { code, stdout } = await runCommand(folder, ['-c', 'load.yaml', 'sync'], env);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('200 inserted')]);
+    expect(proxy.asked).toEqual([]);
   } finally {
     await proxy.close();
   }
@@ -129,8 +179,8 @@ test('a proxy that refuses, is not there, or is none', async () => {
   const proxy = await startHttpProxy(CREDENTIALS);
   try {
     const [refused, absent, wrong] = await Promise.all([
-      me('https.yaml', { ...CA(), HTTPS_PROXY: proxyUrl(proxy.port, 'someone:else@') }),
-      me('https.yaml', { ...CA(), HTTPS_PROXY: `http://${USER}127.0.0.1:1` }),
+      me('elsewhere.yaml', { ...CA(), HTTPS_PROXY: proxyUrl(proxy.port, 'someone:else@') }),
+      me('elsewhere.yaml', { ...CA(), HTTPS_PROXY: `http://${USER}127.0.0.1:1` }),
       me('https.yaml', { ...CA(), HTTPS_PROXY: `ftp://${USER}127.0.0.1:1` }),
     ]);
     expect([refused.code, absent.code, wrong.code]).toEqual([6, 6, 2]);

@@ -3,7 +3,6 @@ import { redactor } from '../../config/redact.ts';
 import { configOf, faultsIn } from './tools.ts';
 
 const SERVICE = 'service: { url: https://s.example, apiKey: key_123 }';
-const LOCAL = 'service: { url: http://127.0.0.1:8787, apiKey: key_123 }';
 
 const proxyOf = (text: string, env: Record<string, string>) => configOf(text, { env, service: true }).service?.proxy;
 
@@ -25,12 +24,6 @@ test('the proxies of the environment, lower case first, with and without a schem
   expect(proxyOf(SERVICE, both)).toEqual({ httpProxy: 'https://u:w@q/', httpsProxy: 'http://p:3128/', noProxy: 'c' });
   // Set to nothing in lower case, it is none, as undici reads it.
   expect(proxyOf(SERVICE, { https_proxy: '', HTTPS_PROXY: 'http://p' })).toBeUndefined();
-});
-
-test('a service of http on this machine is not asked through a proxy elsewhere', () => {
-  expect(proxyOf(LOCAL, { HTTP_PROXY: 'http://p:3128', NO_PROXY: 'a' })?.noProxy).toBe('a,127.0.0.1:8787');
-  expect(proxyOf(LOCAL, { HTTP_PROXY: 'http://localhost:3128', NO_PROXY: 'a' })?.noProxy).toBe('a');
-  expect(proxyOf(LOCAL, { HTTPS_PROXY: 'http://p:3128' })?.noProxy).toBe('');
 });
 
 test.each(['ftp://u:Hunter2@p', 'http://', 'http://u:Hunter2@', 'a b', 'Hunter2://p'])('%s is no proxy', (value) => {

@@ -4,8 +4,9 @@ import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } fr
 /** DER: a tag, the length, the content. */
 function der(tag: number, ...content: (Buffer | readonly number[])[]): Buffer {
   const body = Buffer.concat(content.map((part) => Buffer.from(part)));
-  const length = body.length < 128 ? [body.length] : [0x82, body.length >> 8, body.length & 255];
-  return Buffer.concat([Buffer.from([tag, ...length]), body]);
+  const { length } = body;
+  const long = length < 256 ? [0x81, length] : [0x82, length >> 8, length & 255];
+  return Buffer.concat([Buffer.from([tag, ...(length < 128 ? [length] : long)]), body]);
 }
 
 const sequence = (...parts: Buffer[]): Buffer => der(0x30, ...parts);
@@ -57,7 +58,7 @@ function certificate({ subject, issuer, key, signer, until, extensions }: Certif
 /** PEM texts. */
 export interface Authority {
   readonly ca: string;
-  /** A certificate for 127.0.0.1 and localhost, with its key; `expired`: one of last year. */
+  /** A certificate for 127.0.0.1, localhost and service.test, with its key; `expired`: one of last year. */
   issue(expired?: boolean): { readonly cert: string; readonly key: string };
 }
 
@@ -83,7 +84,8 @@ export function createAuthority(): Authority {
     ca,
     issue(expired = false) {
       const pair = generateKeyPairSync('ec', { namedCurve: 'P-256' });
-      const names = sequence(der(0x82, Buffer.from('localhost')), der(0x87, [127, 0, 0, 1]));
+      const hosts = ['localhost', 'service.test'].map((host) => der(0x82, Buffer.from(host)));
+      const names = sequence(...hosts, der(0x87, [127, 0, 0, 1]));
       const cert = certificate({
         subject: 'localhost',
         issuer,

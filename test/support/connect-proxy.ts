@@ -12,6 +12,9 @@ export interface HttpProxy {
   close(): Promise<void>;
 }
 
+/** Names that end so are those of this machine, to the proxy alone. */
+const onward = (host: string): string => (host.endsWith('.test') ? '127.0.0.1' : host);
+
 /** @param credentials `user:password` that it wants; none: it takes everybody */
 export async function startHttpProxy(credentials?: string): Promise<HttpProxy> {
   const sockets = new Set<Socket>();
@@ -29,13 +32,15 @@ export async function startHttpProxy(credentials?: string): Promise<HttpProxy> {
       return;
     }
     const { 'proxy-authorization': _, ...passed } = message.headers;
-    const onward = request(message.url ?? '', { headers: passed, agent: false }, (answer) => {
+    const url = new URL(message.url ?? '');
+    url.hostname = onward(url.hostname);
+    const asking = request(url, { headers: passed, agent: false }, (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(response);
     });
-    onward.on('error', () => response.destroy());
-    response.on('close', () => onward.destroy());
-    onward.end();
+    asking.on('error', () => response.destroy());
+    response.on('close', () => asking.destroy());
+    asking.end();
   });
   server.on('connection', (socket) => {
     sockets.add(socket);
@@ -48,7 +53,7 @@ export async function startHttpProxy(credentials?: string): Promise<HttpProxy> {
       return;
     }
     const target = new URL(`http://${message.url}`);
-    const far = connect(Number(target.port), target.hostname, () => {
+    const far = connect(Number(target.port), onward(target.hostname), () => {
       near.write('HTTP/1.1 200 Connection Established\r\n\r\n');
       near.pipe(far).pipe(near);
     });

@@ -193,7 +193,11 @@ test('/metrics passes promtool, and tells of every pipeline', async () => {
     );
     const worker = start();
     await untilHolds(worker, 'dns', project.sandbox.date());
-    await until(async () => (await worker.pipeline('none')).access.state === 'refused');
+    await until(async () => (await worker.pipeline('none')).access.state !== 'unknown');
+    expect(await worker.pipeline('none')).toMatchObject({
+      state: 'not-found',
+      access: { state: 'not-found', code: 'SOURCE_NOT_FOUND' },
+    });
     await until(async () => (await worker.pipeline('dns')).outcome !== null);
     const metrics = await (await worker.get('/metrics')).text();
     const checked = promisify(execFile)('promtool', ['check', 'metrics']);
@@ -211,7 +215,8 @@ test('/metrics passes promtool, and tells of every pipeline', async () => {
       `domainsync_runs_total{${of},outcome="loaded"} 1`,
       `domainsync_run_duration_seconds_count{${of},outcome="loaded"} 1`,
       'domainsync_access{pipeline="dns",state="granted"} 1',
-      'domainsync_access{pipeline="none",state="refused"} 1',
+      'domainsync_access{pipeline="none",state="refused"} 0',
+      'domainsync_access{pipeline="none",state="not-found"} 1',
       'domainsync_failing{pipeline="none",code="SOURCE_NOT_FOUND"} 1',
       'domainsync_queue_jobs{queue="domainsync",state="delayed"} 2',
       'domainsync_stage_duration_seconds_count{pipeline="dns",stage="download"} 1',

@@ -5,12 +5,15 @@ import { open, readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { DomainsyncError, interrupted } from '../../../src/errors.ts';
+import { DomainsyncError, interrupted, needOpenFiles } from '../../../src/errors.ts';
 import { EMBEDDED_USER, EmbeddedFolder, type Endpoint, FOLDER_TAKEN, REASON_FD } from './folder.ts';
 import { libraryPath } from './library.ts';
 
 /** Loading 500 MB of library from a cold disk has been seen to take many seconds. */
 const START_TIMEOUT_MS = 120_000;
+
+/** With one table it has been seen to hold 135. With too few it neither serves nor ends. */
+const LEAST_OPEN_FILES = 256;
 
 /** A running embedded server, kept alive until `release`. */
 export interface EmbeddedServer {
@@ -24,7 +27,7 @@ export interface EmbeddedServer {
 
 /**
  * Any number of processes may call this at once: one server runs per folder.
- * @throws EMBEDDED_UNAVAILABLE when it is not installed or does not start
+ * @throws EMBEDDED_UNAVAILABLE when it is not installed or does not start, LOCAL_OPEN_FILES
  */
 export async function leaseEmbeddedServer(path: string, signal: AbortSignal): Promise<EmbeddedServer> {
   libraryPath();
@@ -114,6 +117,7 @@ class StartedServer {
 }
 
 async function startServer(folder: EmbeddedFolder): Promise<StartedServer> {
+  needOpenFiles(LEAST_OPEN_FILES, 'the embedded ClickHouse');
   const own = fileURLToPath(import.meta.url);
   const entry = own.replace(/launch(\.[jt]s)$/, 'server$1');
   const startLog = folder.startLog(process.pid);

@@ -7,7 +7,9 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { openSync, writeSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
+import { get, type IncomingMessage } from 'node:http';
 import { createServer } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EmbeddedFolder, FOLDER_TAKEN, REASON_FD } from './folder.ts';
 import { serveLeases } from './lease-server.ts';
@@ -103,8 +105,10 @@ async function freePort(preferred: number | undefined): Promise<number> {
 async function answers(port: number, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     try {
-      const response = await fetch(`http://127.0.0.1:${port}/ping`, { signal });
-      if ((await response.text()).startsWith('Ok')) return;
+      // Not by fetch and with an agent of its own: NODE_USE_ENV_PROXY may lead Node's to a proxy.
+      const request = get({ host: '127.0.0.1', port, path: '/ping', agent: false, signal });
+      const [response] = (await once(request, 'response')) as [IncomingMessage];
+      if ((await text(response)).startsWith('Ok')) return;
     } catch {
       // Not listening yet.
     }

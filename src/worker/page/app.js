@@ -40,7 +40,7 @@ function show(status) {
 /** @param {StatusDocument} status */
 function showTop({ pipelines, redis, workers, version, worker, signedIn }) {
   const count = (/** @type {string[]} */ ...states) => pipelines.filter(({ state }) => states.includes(state)).length;
-  const bad = count('failing', 'no-access');
+  const bad = count('failing', 'no-access', 'not-found');
   const parts = [`${pipelines.length} ${pipelines.length === 1 ? 'pipeline' : 'pipelines'}`];
   if (count('current') > 0) parts.push(`${count('current')} up to date`);
   if (count('running') > 0) parts.push(`${count('running')} loading`);

@@ -11,6 +11,7 @@ import { runsTable } from './runs.js';
 /** @type {Record<PipelineStatus['state'], string>} */
 export const STATES = {
   'no-access': 'No access',
+  'not-found': 'Not found',
   failing: 'Failing',
   running: 'Loading',
   queued: 'Waiting to load',
@@ -207,8 +208,7 @@ export class Card {
 
 /** @param {PipelineStatus} status */
 function accessText({ access }) {
-  if (access.state === 'granted') return 'granted';
-  return access.state === 'refused' ? 'refused' : 'not known yet';
+  return { granted: 'granted', refused: 'refused', 'not-found': 'not found', unknown: 'not known yet' }[access.state];
 }
 
 /** What follows. @param {NonNullable<PipelineStatus['trouble']>} trouble @param {string | null} schedule @param {number} now */

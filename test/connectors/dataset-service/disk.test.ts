@@ -180,6 +180,48 @@ test('the lock of a process that was killed as its download became complete is r
   expect((await readdir(data)).sort()).toEqual([NAME, `${NAME}.json`]);
 });
 
+/** A name of so many bytes. */
+const named = (bytes: number): string => `${'s'.repeat(bytes - '-dns-2026-01-31.jsonl.zst'.length)}${NAME.slice(3)}`;
+
+test.each([209, 210, 220, 221, 255])(
+  'a file whose name has %s bytes is downloaded, over a dead lock too, and goes on',
+  async (bytes) => {
+    service.offer = { ...OFFER, name: named(bytes) };
+    const file = await client.newest(TARGET, NEVER);
+    const ended = spawn(process.execPath, ['--version'], { stdio: 'ignore' });
+    await once(ended, 'close');
+    const owner = { ...(await processIdentity()), pid: ended.pid };
+    await writeFile(join(data, `${file.name}.lock`), JSON.stringify({ owner, nonce: 'old' }));
+    service.cut = (request) => (request.range === null ? 500_000 : 0);
+    const cut = await client.open(TARGET, file, NEVER);
+    await cut.complete.catch(() => {});
+    await cut.close();
+    service.cut = () => null;
+    // A part may be answered without a name (RFC 9110, 15.3.7).
+    const unnamed = { ...service.offer, name: file.name };
+    service.instead = (request, response) => {
+      if (request.range !== 'bytes=500000-') return false;
+      const rest = CONTENT.subarray(500_000);
+      const range = `bytes 500000-${CONTENT.length - 1}/${CONTENT.length}`;
+      response.writeHead(206, { etag: unnamed.etag ?? '', 'content-range': range, 'content-length': rest.length });
+      response.end(rest);
+      return true;
+    };
+    await whole(await client.open(TARGET, file, NEVER));
+    expect((await readdir(data)).sort()).toEqual([file.name, `${file.name}.json`]);
+  },
+);
+
+test.each([256, 400])('a name of %s bytes is that of no file: refused as a name, not as a disk', async (bytes) => {
+  service.offer = { ...OFFER, name: named(bytes) };
+  await expect(client.newest(TARGET, NEVER)).rejects.toMatchObject({
+    code: 'SOURCE_NAME_MISMATCH',
+    message: expect.stringContaining(`whose name of ${bytes} bytes is longer than the 255 that a file's name may have`),
+    hint: expect.stringContaining('--from-file'),
+  });
+  expect(await readdir(data)).toEqual([]);
+});
+
 test('drafts of locks that killed processes left are removed once they are old', async () => {
   const drafts = ['11111111-2222-3333-4444-555555555555', '11111111-2222-3333-4444-555555555556.old'];
   for (const draft of drafts) await writeFile(join(data, `${NAME}.lock.${draft}`), '{}');

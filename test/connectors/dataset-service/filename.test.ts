@@ -144,12 +144,19 @@ test.each([
 
 test('a long name is cut to one that fits on disk, each to another, and is still that of its target', () => {
   const names = ['a', 'b'].map((start) => {
-    const verdict = matchName(`${start}${'ü'.repeat(300)}-dns-2026-01-31.jsonl.zst`, DNS);
+    const verdict = matchName(`${start}${'ü'.repeat(114)}-dns-2026-01-31.jsonl.zst`, DNS);
     return verdict.kind === 'match' ? verdict.name : '';
   });
-  expect(names.map((name) => Buffer.byteLength(name) <= 220)).toEqual([true, true]);
+  expect(names.map((name) => Buffer.byteLength(name) + '.lock.'.length + 36 + '.old'.length)).toEqual([254, 254]);
   expect(names[0]).not.toBe(names[1]);
   for (const name of names) expect(matchName(name, DNS)).toEqual({ kind: 'match', name, date: '2026-01-31' });
+});
+
+test('a name that is longer than any file has is none', () => {
+  const name = (letters: number): string => `${'ü'.repeat(letters)}s-dns-2026-01-31.jsonl.zst`;
+  expect(matchName(name(114), DNS).kind).toBe('match');
+  expect(matchName(name(115), DNS)).toEqual({ kind: 'too-long', bytes: 256, most: 255 });
+  expect(matchName(`${'folder/'.repeat(60)}${name(1)}`, DNS).kind).toBe('match');
 });
 
 test('paths name dataset, scope and key, encoded', () => {
