@@ -80,7 +80,7 @@ function neededRights(server: Server, { pipeline, table, mode, changes }: Rights
   };
   const needed = [
     ofTable(stagingTable(pipeline, 1, 'rows'), [...MOVED, 'ALTER MODIFY COMMENT', 'OPTIMIZE']),
-    ofTable(table, mode === 'append' ? REPLACED : MOVED),
+    ofTable(table, [...(mode === 'append' ? REPLACED : MOVED), 'ALTER MODIFY COMMENT']),
     ofTable(`${table}_live`, ['CREATE VIEW']),
     ...[RUNS_TABLE, REJECTS_TABLE, HELD_TABLE].map((name) => ofTable(name, RECORD)),
     ...SYSTEM_TABLES.map((on) => ({ rights: ['SELECT'], on, grantedOn: on })),
