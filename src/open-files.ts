@@ -19,10 +19,11 @@ export function openFilesLimit(): number | null {
 /** Whether something failed, or what caused it did, since no further file could be opened; null: it did not. */
 export function openFilesCode(thrown: unknown, depth = 0): OpenFilesCode | null {
   if (!(thrown instanceof Error) || depth > MAX_DEPTH) return null;
-  const { code } = thrown as NodeJS.ErrnoException;
+  // That of an abort is a number.
+  const { code } = thrown as { code?: unknown };
   if (code === 'EMFILE' || code === 'ENFILE') return code;
   // Threads that cannot be started, and modules that cannot be read, tell the reason in words only.
-  if (code?.startsWith('ERR_') === true && IN_WORDS.test(thrown.message)) return 'EMFILE';
+  if (typeof code === 'string' && code.startsWith('ERR_') && IN_WORDS.test(thrown.message)) return 'EMFILE';
   const inner: unknown[] = thrown instanceof AggregateError ? thrown.errors : [];
   for (const cause of [...inner, thrown.cause]) {
     const found = openFilesCode(cause, depth + 1);

@@ -1,4 +1,5 @@
 /** stdout and stderr that fail: what is under way goes on, since a load is worth more than what is told of it. */
+import { setImmediate } from 'node:timers/promises';
 import { DomainsyncError } from './errors.ts';
 import { formatError } from './output.ts';
 
@@ -22,8 +23,11 @@ export function keepStandardStreams(): StandardStreams {
   process.stderr.on('error', () => {});
   return {
     async end(exitCode) {
-      // Errors of what was written before come before the answer to this.
-      await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
+      if (process.stdout.writableLength > 0) {
+        await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
+      }
+      // What a write failed with is told after it.
+      await setImmediate();
       if (lost === null) return exitCode;
       const message = `the results cannot be written to stdout: ${lost.code ?? lost.message}`;
       const hint = 'What was done stays done. Make room where stdout leads, then run the command again to read it.';

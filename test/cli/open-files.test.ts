@@ -77,6 +77,8 @@ test('whatever failed for want of open files is told as that; words of others ar
   expect(asDomainsyncError(told)).toBe(told);
   const system = asDomainsyncError(Object.assign(new Error('open'), { code: 'ENFILE' }));
   expect([system.code, system.hint]).toEqual(['LOCAL_OPEN_FILES', expect.stringContaining('fs.file-max')]);
+  const abort = new DOMException('This operation was aborted', 'AbortError');
+  expect(asDomainsyncError(abort).code).toBe('INTERRUPTED');
   const quoted = new DomainsyncError('SOURCE_UNAVAILABLE', 'it answered 500; it says "EMFILE: too many open files"');
   expect(asDomainsyncError(quoted)).toBe(quoted);
 });

@@ -84,6 +84,9 @@ test('what fails keeps its own exit code', () =>
       expect([line, (await shell(project, `${line}; ${SAVE}`)).code]).toEqual([line, 5]);
     }
     expect((await shell(project, `{ $D check; ${SAVE}; } 2>&1 | true`)).code).toBe(5);
+    const nothing = await shell(project, `$D sync 2>&1 >/dev/full; ${SAVE}`);
+    expect(nothing.told).toContain('error SOURCE_NOT_FOUND: ');
+    expect(nothing.told).not.toContain('results cannot be written');
     // Nobody reads the rest: that is no fault.
     for (const line of ['$D --help', '$D status', '$D datasets', '$D --json me']) {
       expect([line, (await shell(project, `{ ${line}; ${SAVE}; } 2>&1 | true`)).code]).toEqual([line, 0]);
