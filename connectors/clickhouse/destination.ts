@@ -20,10 +20,10 @@ import {
 import type { LiveTables } from './apply.ts';
 import type { Server } from './client.ts';
 import { readLiveState } from './held.ts';
-import { recordEnded } from './history.ts';
 import { heldBeside, holding, previousTable, type TablePart } from './holding.ts';
 import { ClickHouseLoad, type LoadContext } from './load.ts';
 import type { NativeOptions } from './native.ts';
+import { isOther, recordGivenUp, refuseOther } from './other-table.ts';
 import { prepareTables, refuseUnfit } from './prepare.ts';
 import { listRejects, reportOf } from './report.ts';
 import { refuseWithoutRights } from './rights.ts';
@@ -86,19 +86,18 @@ export class ClickHouseDestination implements Destination {
     return holding(this.#server, state, this.#part, signal);
   }
 
-  refuse(signal: AbortSignal): Promise<void> {
-    return refuseWithoutRights(this.#server, this.#options, signal);
+  async refuse(signal: AbortSignal): Promise<void> {
+    await refuseWithoutRights(this.#server, this.#options, signal);
+    await refuseOther(this.#server, this.#options, 'applied', signal);
   }
 
   async recover(keepUnfinished: boolean, signal: AbortSignal): Promise<void> {
     const { pipeline } = this.#options;
     const sets = await listSets(this.#server, pipeline, signal);
     const unfinished = sets.find((set) => set.work !== null);
-    for (const set of sets) {
-      // A drop that was killed, or parts that a killed take-over has not brought along.
-      if (unfinished === undefined) await dropSet(this.#server, pipeline, set, signal);
-    }
-    if (unfinished === undefined || unfinished.work === null) return;
+    // A drop that was killed, or parts that a killed take-over has not brought along.
+    for (const set of unfinished === undefined ? sets : []) await dropSet(this.#server, pipeline, set, signal);
+    if (unfinished?.work == null || (await isOther(this.#server, this.#options, unfinished.work, signal))) return;
     await this.#prepare(signal);
     const staging = await takeOver(this.#server, pipeline, unfinished, signal);
     try {
@@ -166,8 +165,7 @@ export class ClickHouseDestination implements Destination {
 
   /** Gives up what a run that was killed or interrupted had landed, on record. */
   async #discard(staging: Staging, work: WorkState, signal: AbortSignal): Promise<void> {
-    const error = new DomainsyncError('INTERRUPTED', 'the run was interrupted, and its file is not wanted any more');
-    if (!work.ended) await recordEnded(staging, work, error, null, signal);
+    await recordGivenUp(staging, work, this.#options, signal);
     await staging.drop(signal);
   }
 
@@ -176,6 +174,7 @@ export class ClickHouseDestination implements Destination {
     const { pipeline, columns, where } = this.#options;
     const names = columns.map((column) => column.name);
     const key = loadKey(request, names, where);
+    await refuseOther(this.#server, this.#options, 'applied', signal);
     const [set] = await listSets(this.#server, pipeline, signal);
     if (set === undefined || set.work === null) return this.#begin(request, key, 0, signal);
     const { work } = set;
@@ -224,6 +223,7 @@ export class ClickHouseDestination implements Destination {
       startedAt: new Date().toISOString(),
       source: this.#part.source,
       table: live?.id ?? '',
+      into: this.#options.table,
       file,
       revision,
       previousDate: held?.date ?? null,
