@@ -152,8 +152,8 @@ function open(config: Config, options: GlobalOptions, signal: AbortSignal, limit
     room: (target, file) => openServiceOnce().room(target, file),
     requestsLeft: () => service?.requestsLeft() ?? [],
     leftBehind: async () => {
-      const names = new Set(config.pipelines.map(({ name }) => name));
-      return (await openClickHouseOnce()).leftBehind(names, signal);
+      const tables = new Map(config.pipelines.map(({ name, to }) => [name, to.clickhouse?.table]));
+      return (await openClickHouseOnce()).leftBehind(tables, signal);
     },
     nearest,
     settings: {

@@ -20,11 +20,11 @@ import {
 import type { LiveTables } from './apply.ts';
 import type { Server } from './client.ts';
 import { readLiveState } from './held.ts';
-import { recordEnded } from './history.ts';
 import { heldBeside, holding, previousTable, revisionOf, type TablePart } from './holding.ts';
 import { type LiveTable, misplacedRecord, settleRecord } from './live-table.ts';
 import { ClickHouseLoad, type LoadContext } from './load.ts';
 import type { NativeOptions } from './native.ts';
+import { isOther, recordGivenUp, refuseOther } from './other-table.ts';
 import { refuseUnfitServer } from './placement.ts';
 import { prepareTables, refuseUnfit, restoreView } from './prepare.ts';
 import { listRejects, reportOf } from './report.ts';
@@ -90,8 +90,9 @@ export class ClickHouseDestination implements Destination {
     return holding(this.#server, state, this.#part, signal);
   }
 
-  refuse(signal: AbortSignal): Promise<void> {
-    return refuseWithoutRights(this.#server, this.#options, signal);
+  async refuse(signal: AbortSignal): Promise<void> {
+    await refuseWithoutRights(this.#server, this.#options, signal);
+    await refuseOther(this.#server, this.#options, 'applied', signal);
   }
 
   async recover(keepUnfinished: boolean, signal: AbortSignal): Promise<void> {
@@ -101,11 +102,9 @@ export class ClickHouseDestination implements Destination {
     const [sets, live] = await together(listSets(this.#server, pipeline, signal), this.#liveState(signal));
     if (live !== null) await settleRecord(this.#server, live, keepUnfinished, signal);
     const unfinished = sets.find((set) => set.work !== null);
-    for (const set of sets) {
-      // A drop that was killed, or parts that a killed take-over has not brought along.
-      if (unfinished === undefined) await dropSet(this.#server, pipeline, set, signal);
-    }
-    if (unfinished === undefined || unfinished.work === null) return;
+    // A drop that was killed, or parts that a killed take-over has not brought along.
+    for (const set of unfinished === undefined ? sets : []) await dropSet(this.#server, pipeline, set, signal);
+    if (unfinished?.work == null || (await isOther(this.#server, this.#options, unfinished.work, signal))) return;
     await this.#prepare(keepUnfinished, signal);
     const staging = await takeOver(this.#server, pipeline, unfinished, signal);
     try {
@@ -166,8 +165,7 @@ export class ClickHouseDestination implements Destination {
 
   /** Gives up what a run that was killed or interrupted had landed, on record. */
   async #discard(staging: Staging, work: WorkState, signal: AbortSignal): Promise<void> {
-    const error = new DomainsyncError('INTERRUPTED', 'the run was interrupted, and its file is not wanted any more');
-    if (!work.ended) await recordEnded(staging, work, error, null, signal);
+    await recordGivenUp(staging, work, this.#options, signal);
     await staging.drop(signal);
   }
 
@@ -175,6 +173,7 @@ export class ClickHouseDestination implements Destination {
     await this.#prepare(request.force, signal);
     const { pipeline } = this.#options;
     const key = loadKey(request, this.#options);
+    await refuseOther(this.#server, this.#options, 'applied', signal);
     const [set] = await listSets(this.#server, pipeline, signal);
     if (set === undefined || set.work === null) return this.#begin(request, key, 0, signal);
     const { work } = set;
@@ -225,6 +224,7 @@ export class ClickHouseDestination implements Destination {
       startedAt: new Date().toISOString(),
       source: this.#part.source,
       table: live?.id ?? '',
+      into: this.#options.table,
       file,
       revision,
       previousDate: held?.date ?? null,

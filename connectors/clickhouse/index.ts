@@ -30,8 +30,8 @@ export interface ClickHouse {
   published(options: PublishedOptions): PublishedIndex;
   /** Drops the configured database with all that is in it, if it is there. */
   dropDatabase(signal: AbortSignal): Promise<void>;
-  /** What pipelines left that are none of these. */
-  leftBehind(configured: ReadonlySet<string>, signal: AbortSignal): Promise<LeftBehind[]>;
+  /** What pipelines left that are none of these, or load into another table. @param configured tables by the names of pipelines */
+  leftBehind(configured: ReadonlyMap<string, string | undefined>, signal: AbortSignal): Promise<LeftBehind[]>;
   /** Rows of a query, for people to look at. */
   query<Row>(sql: string, signal: AbortSignal): Promise<Row[]>;
   close(): Promise<void>;

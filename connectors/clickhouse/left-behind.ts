@@ -1,18 +1,21 @@
-/** What pipelines have left that the configuration does not have any more: renamed or removed. Their tables are left alone. */
+/**
+ * What pipelines have left that the configuration does not have any more, or does not have load into the same table: renamed,
+ * removed, changed, or of another configuration. Their tables are left alone.
+ */
 import type { LeftBehind } from '../../src/types.ts';
 import type { Server } from './client.ts';
 import { readLiveState } from './held.ts';
-import { type LiveState, parseComment } from './state.ts';
+import { type LiveState, parseComment, type WorkState } from './state.ts';
 
 const STAGING = /^domainsync_staging_([a-z0-9-]+)_\d+_rows$/;
 
 /**
  * Looks through the tables of the configured database.
- * @param configured names of the pipelines that there are
+ * @param configured the pipelines that there are, by name; and the table that each loads into, if it does
  */
 export async function leftBehind(
   server: Server,
-  configured: ReadonlySet<string>,
+  configured: ReadonlyMap<string, string | undefined>,
   signal: AbortSignal,
 ): Promise<LeftBehind[]> {
   const tables = await server.query<{ name: string; comment: string }>(
@@ -26,7 +29,10 @@ WHERE database = {database:String} AND startsWith(comment, '{"domainsync"') ORDE
     const object = `${server.database}.${name}`;
     const staging = STAGING.exec(name)?.[1];
     if (staging !== undefined) {
-      if (!configured.has(staging)) found.push({ pipeline: staging, object, held: null });
+      const into = parseComment<WorkState>(comment)?.into;
+      const other = into !== undefined && configured.has(staging) && into !== configured.get(staging);
+      if (other) found.push({ pipeline: staging, object, held: null, into: `${server.database}.${into}` });
+      else if (!configured.has(staging)) found.push({ pipeline: staging, object, held: null });
       continue;
     }
     if (name.endsWith('_previous') || parseComment<LiveState>(comment)?.sources === undefined) continue;

@@ -5,6 +5,7 @@ import type { RolledBack } from '../../src/types.ts';
 import type { Server } from './client.ts';
 import { exchangeBack, readHeld } from './exchange.ts';
 import { recordRolledBack } from './history.ts';
+import { refuseOther } from './other-table.ts';
 import { createStaging, letGoOnFailure, type Staging, takeOver } from './staging.ts';
 import { LOST_KEY, listSets } from './staging-sets.ts';
 import { type HeldSource, isNewer, type WorkState } from './state.ts';
@@ -23,16 +24,17 @@ export interface RollbackTables {
 
 /**
  * Begins a rollback, as the owner of the pipeline's staging tables; a load that is waiting there to go on is kept.
- * @throws USAGE when there is nothing to put back, RUN_ELSEWHERE
+ * @throws USAGE when there is nothing to put back, RUN_ELSEWHERE, DESTINATION_REFUSED where a load into another table is unfinished
  */
 export async function rollBack(server: Server, tables: RollbackTables, signal: AbortSignal): Promise<RolledBack> {
   const { pipeline, source, live, previous } = tables;
+  await refuseOther(server, { pipeline, table: live }, 'any', signal);
   const from = await readHeld(server, live, source, signal);
   const to = await readHeld(server, previous, source, signal);
   if (from === null || to === null) throw nothingThere(`no table from before the last file is kept for ${live}`);
   if (isNewer(to, from)) throw nothingThere(`${live} was rolled back to ${from.file} already`);
   const [set] = await listSets(server, pipeline, signal);
-  const work = set?.work ?? workOf(from, source);
+  const work = set?.work ?? workOf(from, source, live);
   const staging =
     set?.work == null
       ? await createStaging(
@@ -85,7 +87,7 @@ export async function unlessAtWork<T>(pipeline: string, body: () => Promise<T>):
   }
 }
 
-function workOf(held: HeldSource, source: string): WorkState {
+function workOf(held: HeldSource, source: string, into: string): WorkState {
   return {
     domainsync: 1,
     phase: 'loading',
@@ -95,6 +97,7 @@ function workOf(held: HeldSource, source: string): WorkState {
     startedAt: new Date().toISOString(),
     source,
     table: '',
+    into,
     file: { name: held.file, date: held.date, size: held.size, etag: held.etag, lastModified: null },
     revision: held.revision,
     previousDate: null,

@@ -253,7 +253,13 @@ export async function takeOver(
   });
 }
 
-async function ownerAtWork(server: Server, pipeline: string, set: StagingSet, signal: AbortSignal): Promise<boolean> {
+/** Whether the run that owns a load is at work, as far as can be told. */
+export async function ownerAtWork(
+  server: Server,
+  pipeline: string,
+  set: StagingSet,
+  signal: AbortSignal,
+): Promise<boolean> {
   const owner = (set.work?.owner ?? null) as Owner | null;
   if (owner === null) return false;
   if (activeHere.has(owner.nonce)) return true;

@@ -63,6 +63,8 @@ export interface WorkState {
   readonly source: string;
   /** Id of the live table that it is to go into. */
   readonly table: string;
+  /** Its bare name. Loads that versions before 0.2 left have none. */
+  readonly into?: string;
   readonly file: LoadRequest['file'];
   readonly revision: number;
   /** Date of the file that the difference is made against; null for a first load. */

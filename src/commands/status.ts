@@ -17,9 +17,8 @@ export async function statusCommand(app: App, names: readonly string[]): Promise
   // Whoever asks for one pipeline does not ask for what is not there.
   const left = names.length === 0 && statuses.length > 0 ? await app.leftBehind() : [];
   if (app.json) {
-    const leftBehind = left.map(({ pipeline, object, held }) => ({
-      pipeline,
-      object,
+    const leftBehind = left.map(({ held, ...rest }) => ({
+      ...rest,
       held: held === null ? null : heldDocument(held),
     }));
     const pipelines = statuses.map(({ held, ...rest }) => ({
@@ -44,10 +43,14 @@ export async function statusCommand(app: App, names: readonly string[]): Promise
     ]),
     app.out,
   );
-  for (const { pipeline, object, held } of left) {
+  for (const { pipeline, object, held, into } of left) {
     const what =
       held === null ? 'rows of a load that was not finished' : `${held.file}, ${formatNumber(held.rows)} rows`;
-    app.out.write(`${object}: ${what}, of pipeline ${pipeline}, which is not in the configuration; left alone\n`);
+    const whose =
+      into === undefined
+        ? 'which is not in the configuration'
+        : `into ${into}, which is not the table of its configuration`;
+    app.out.write(`${object}: ${what}, of pipeline ${pipeline}, ${whose}; left alone\n`);
   }
   return 0;
 }

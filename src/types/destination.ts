@@ -53,13 +53,15 @@ export interface LastRun {
   readonly error: string;
 }
 
-/** What a pipeline left that is not in the configuration: it was renamed or removed. */
+/** What a pipeline left that is not in the configuration, or loads into another table there. */
 export interface LeftBehind {
   readonly pipeline: string;
   /** The table. */
   readonly object: string;
   /** null: rows of a load that has not come to its end. */
   readonly held: Held | null;
+  /** Of such rows: the table that they are for, where the configuration has another one for the pipeline. */
+  readonly into?: string;
 }
 
 /** A reject on record. */
