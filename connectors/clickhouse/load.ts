@@ -14,19 +14,11 @@ import { identifier } from './names.ts';
 import { OWN_WRITTEN_COLUMNS } from './native.ts';
 import { buildNext, countLanded } from './next.ts';
 import { areAlike, type Taker, takenColumns } from './partition.ts';
+import { columnNews, readSourceColumns, type SourceColumns } from './source-columns.ts';
 import type { Staging } from './staging.ts';
 import { type HeldSource, type LiveState, layoutOf, type WorkState } from './state.ts';
 import { together } from './together.ts';
-import {
-  checkRejected,
-  checkRows,
-  landedBlocks,
-  sourceColumns,
-  sumBlocks,
-  sumCounts,
-  type Totals,
-  verifyRows,
-} from './verify.ts';
+import { checkRejected, checkRows, landedBlocks, sumBlocks, sumCounts, type Totals, verifyRows } from './verify.ts';
 
 /** Recording why a load ended must not hang on a server that is gone. */
 const ABANDON_TIMEOUT_MS = 20_000;
@@ -105,10 +97,10 @@ export class ClickHouseLoad implements Load {
     if (!context.force) checkRows(totals, before?.run.result.rowsWritten ?? null, context.minRows);
     // Side by side with what is made of the rows, which stays in staging until they are known to be right.
     const landed = countLanded(this.#staging, signal);
-    const verified = together(sourceColumns(this.#staging, signal), verifyRows(this.#staging, signal));
-    const resultWith = (columns: readonly string[]): LoadResult => {
-      this.#work = { ...this.#work, sourceColumns: columns };
-      return { ...resultOf(totals), ...columnNews(before?.sourceColumns ?? null, columns) };
+    const verified = together(readSourceColumns(this.#staging, signal), verifyRows(this.#staging, signal));
+    const resultWith = (columns: SourceColumns): LoadResult => {
+      this.#work = { ...this.#work, ...columns };
+      return { ...resultOf(totals), ...columnNews(before, columns) };
     };
     // Rows of which nothing is on record are there in a table that was copied or restored.
     const stays = shared || (!deletes && live.facts.rows > 0);
@@ -194,7 +186,7 @@ export class ClickHouseLoad implements Load {
   }
 
   #held(result: LoadResult, rows: number): HeldSource {
-    const { file, revision, run, startedAt } = this.#work;
+    const { file, revision, run, startedAt, sourceColumns, sourceColumnCount } = this.#work;
     return {
       file: file.name,
       date: file.date,
@@ -204,7 +196,8 @@ export class ClickHouseLoad implements Load {
       loadedAt: new Date().toISOString(),
       rows,
       layout: layoutOf(this.#context.tables.columns),
-      sourceColumns: this.#work.sourceColumns,
+      sourceColumns,
+      ...(sourceColumnCount === undefined ? {} : { sourceColumnCount }),
       run: {
         id: run,
         epoch: this.#staging.epoch,
@@ -225,18 +218,6 @@ function tableGone(table: string): DomainsyncError {
       hint: 'Run again: what has landed is kept, and goes into the table that is there then.',
     },
   );
-}
-
-/** What is told of a file whose columns are not those of the one before. */
-function columnNews(
-  before: readonly string[] | null,
-  now: readonly string[],
-): Pick<LoadResult, 'newColumns' | 'goneColumns'> {
-  if (before === null) return {};
-  return {
-    newColumns: now.filter((name) => !before.includes(name)),
-    goneColumns: before.filter((name) => !now.includes(name)),
-  };
 }
 
 function resultOf(totals: Totals): LoadResult {

@@ -6,17 +6,16 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { type Column, type Held, type LoadRequest, type LoadResult, sourceKey } from '../../src/types.ts';
 import type { TableMode } from './schema.ts';
+import type { SourceColumns } from './source-columns.ts';
 
 /** Raised when the encoding or the hash changes, so that rows of older loads are not taken for rows of this one. */
 export const CODEC_VERSION = 1;
 
 /** What a live table holds of one source, and the load that brought it: history is repaired from it. */
-export interface HeldSource extends Held {
+export interface HeldSource extends Held, SourceColumns {
   readonly run: RunRecord;
   /** layoutOf the columns that it was loaded with: hashes of another layout cannot be compared. */
   readonly layout: string;
-  /** The columns that stood in the file: what is new or gone in the next one is told. */
-  readonly sourceColumns: readonly string[];
 }
 
 /** A finished load, as domainsync_runs has it. */
@@ -49,9 +48,9 @@ export interface LiveState {
 
 /**
  * Comment of a staging `rows` table.
- * loading: blocks are landing. ready: verified, delta and changes are whole and fixed; applying them has begun.
+ * loading: blocks are landing, and which columns stand in the file is not known yet. ready: verified, delta and changes are whole and fixed; applying them has begun.
  */
-export interface WorkState {
+export interface WorkState extends SourceColumns {
   readonly domainsync: 1;
   readonly phase: 'loading' | 'ready';
   readonly run: string;
@@ -73,8 +72,6 @@ export interface WorkState {
   readonly ended: boolean;
   /** The tables are being put back to what they were before the last exchange; any load waits. */
   readonly rollback: boolean;
-  /** Columns that stand in the file; known once it has been read to its end. */
-  readonly sourceColumns: readonly string[];
   /** What the load came to; from phase `ready` on. */
   readonly result: LoadResult | null;
 }

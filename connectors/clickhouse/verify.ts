@@ -38,19 +38,6 @@ export async function landedBlocks(staging: Staging, signal: AbortSignal): Promi
   );
 }
 
-/** The columns that stand in the file, by name. */
-export async function sourceColumns(staging: Staging, signal: AbortSignal): Promise<string[]> {
-  const [row] = await staging.owned(
-    () =>
-      staging.server.query<{ names: string[] }>(
-        `SELECT arraySort(groupUniqArrayArray(source_columns)) AS names FROM ${staging.table('blocks')}`,
-        signal,
-      ),
-    signal,
-  );
-  return row?.names ?? [];
-}
-
 /** @throws DESTINATION_VERIFY_FAILED when a block is missing */
 export function sumBlocks(landed: ReadonlyMap<number, BlockCounts>, blocks: number): Totals {
   for (let number = 0; number < blocks; number += 1) {

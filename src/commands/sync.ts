@@ -8,6 +8,9 @@ import { withKnownDatasets } from './known-datasets.ts';
 import { localFile } from './local-file.ts';
 import { selectPipelines } from './select.ts';
 
+/** Of columns that are new in a file or gone from it; JSON has them all. */
+const MOST_NAMES_TOLD = 20;
+
 export interface SyncOptions {
   readonly force: boolean;
   /** Load this local file instead of asking the service. */
@@ -142,10 +145,22 @@ export function describeOutcome(pipeline: string, destination: string, outcome: 
     ['new in the file', outcome.result.newColumns],
     ['gone from the file', outcome.result.goneColumns],
   ] as const) {
-    if (names !== undefined && names.length > 0) parts.push(`${what}: ${names.map((name) => `'${name}'`).join(', ')}`);
+    if (names !== undefined && names.length > 0) parts.push(`${what}: ${someOf(names)}`);
+  }
+  const counts = outcome.result.sourceColumnCounts;
+  if (counts !== undefined) {
+    const before = counts.before === null ? '' : `, ${n(counts.before)} in the one before`;
+    parts.push(`${n(counts.now)} different columns in the file${before}: only the shortest names are compared`);
   }
   const time = `${formatDuration(outcome.seconds * 1000)}, ${n(Math.round(rowsRead / outcome.seconds))} rows/s`;
   return `${pipeline}: loaded ${file.name} into ${destination}: ${n(rowsRead)} rows read, ${parts.join(', ')} (${time})`;
+}
+
+/** Names for a line: the first of them. */
+function someOf(names: readonly string[]): string {
+  const told = names.slice(0, MOST_NAMES_TOLD).map((name) => `'${name}'`);
+  if (names.length > told.length) told.push(`and ${formatNumber(names.length - told.length)} more`);
+  return told.join(', ');
 }
 
 function nothingToDo(destination: string, { kind, file, held }: Exclude<RunOutcome, { kind: 'loaded' }>): string {

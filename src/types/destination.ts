@@ -88,6 +88,11 @@ export interface LoadResult {
   /** Source columns that stand in this file and did not in the one before, and the other way about; absent: not compared. */
   readonly newColumns?: readonly string[];
   readonly goneColumns?: readonly string[];
+  /**
+   * How many source columns this file has, and the one before (null: there was none), where they are too many to keep them
+   * all: newColumns and goneColumns are then those of the shortest names only.
+   */
+  readonly sourceColumnCounts?: { readonly now: number; readonly before: number | null };
 }
 
 /** What a rollback did. */
