@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import { asDomainsyncError, DomainsyncError } from '../../src/errors.ts';
 import {
-  type Column,
   type Destination,
   type DestinationStatus,
   type Encoding,
@@ -14,8 +13,6 @@ import {
   type RolledBack,
   sameFile,
   sourceKey,
-  type Target,
-  type Where,
 } from '../../src/types.ts';
 import type { LiveTables } from './apply.ts';
 import type { Server } from './client.ts';
@@ -24,40 +21,20 @@ import { heldBeside, holding, previousTable, revisionOf, type TablePart } from '
 import { type LiveTable, misplacedRecord, settleRecord } from './live-table.ts';
 import { ClickHouseLoad, type LoadContext } from './load.ts';
 import type { NativeOptions } from './native.ts';
+import type { ClickHouseDestinationOptions } from './options.ts';
 import { isOther, recordGivenUp, refuseOther } from './other-table.ts';
 import { refuseUnfitServer } from './placement.ts';
 import { prepareTables, refuseUnfit, restoreView } from './prepare.ts';
 import { listRejects, reportOf } from './report.ts';
 import { refuseWithoutRights } from './rights.ts';
 import { completeRollback, type RollbackTables, rollBack, unlessAtWork } from './rollback.ts';
-import type { TableMode } from './schema.ts';
 import { createStaging, letGoOnFailure, runElsewhere, type Staging, takeOver } from './staging.ts';
 import { dropSet, LOST_KEY, listSets } from './staging-sets.ts';
 import { type HeldSource, loadKey, type WorkState } from './state.ts';
 import { together } from './together.ts';
 import { landedBlocks } from './verify.ts';
 
-/** What a pipeline's configuration says of this destination. */
-export interface ClickHouseDestinationOptions {
-  readonly pipeline: string;
-  readonly target: Target;
-  readonly table: string;
-  readonly mode: TableMode;
-  /** Other pipelines of the configuration load into the table too. */
-  readonly shared: boolean;
-  /** Rows that are gone from the file are deleted. */
-  readonly deletes: boolean;
-  /** Keep `<table>_changes`. */
-  readonly changes: boolean;
-  readonly columns: readonly Column[];
-  readonly where: Where;
-  readonly maxRejected: number;
-  readonly minRows: number;
-  /** Seconds that domainsync_runs and domainsync_rejects remember. */
-  readonly history: { readonly runs: number; readonly rejects: number };
-  /** URL of the module with Native's row writer, for the encoding threads. */
-  readonly writerModule: string;
-}
+export type { ClickHouseDestinationOptions } from './options.ts';
 
 export class ClickHouseDestination implements Destination {
   readonly name = 'clickhouse';
