@@ -7,7 +7,7 @@ const STOCK_SUITE = [
   'test/conformance/clickhouse.test.ts',
   'test/sync/*.test.ts',
   'test/connectors/clickhouse/{kill-first,kill-later,take-over,staging}.test.ts',
-  'test/faults/kill-short.test.ts',
+  'test/faults/{kill-short,clickhouse-limits}.test.ts',
 ];
 /** Says what runs there; where nothing can, it is skipped by a name that says what to install. */
 const STOCK_ITSELF = 'test/stock.test.ts';

@@ -48,3 +48,11 @@ function blockRecord(block: EncodedBlock): Record<string, unknown> {
     })),
   };
 }
+
+/** Rejects of the blocks as rows of line, reason, detail and raw, those of a block that is recorded twice once. */
+export function selectRejects(blocks: string): string {
+  // By function: without its analyzer the server takes `reject.line` for a column of a table.
+  const part = (name: string): string => `tupleElement(reject, '${name}')`;
+  return `SELECT ${part('line')} AS line, ${part('reason')} AS reason, ${part('detail')} AS detail, base64Decode(${part('raw_base64')}) AS raw
+FROM (SELECT block, rejects FROM ${blocks} LIMIT 1 BY block) ARRAY JOIN rejects AS reject`;
+}

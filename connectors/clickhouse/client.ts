@@ -80,10 +80,17 @@ const OWN_SETTINGS: ClickHouseSettings = {
   prefer_column_name_to_alias: 0,
   empty_result_for_aggregation_by_empty_set: 0,
   data_type_default_nullable: 0,
+  aggregate_functions_null_for_empty: 0,
   // Delete marks are rows to us: FINAL is said where it is meant.
   final: 0,
+  // What is there now, not what was there when somebody asked before; and statements over system tables are refused with it.
+  use_query_cache: 0,
+  // A load reads tables as a whole.
+  force_primary_key: 0,
+  force_index_by_date: 0,
   // Parts that the server merges by itself just then are no fault.
   optimize_throw_if_noop: 0,
+  input_format_json_named_tuples_as_objects: 1,
   output_format_json_quote_64bit_integers: 1,
   output_format_json_array_of_rows: 0,
   ...uncut(),

@@ -75,7 +75,7 @@ export function insertDiff(tables: DifferenceTables, context: DifferenceContext)
 SELECT if(n.domain = '', l.domain, n.domain),
   multiIf(l.domain = '', ${DIFFERENCE.insert}, n.domain = '', ${DIFFERENCE.delete}, n.hash != l.hash, ${changed}, ${DIFFERENCE.touched})
 FROM ${side(tables.next, unique ? '' : ' FINAL')} AS n
-${deletes ? 'FULL OUTER' : 'LEFT'} JOIN ${side(tables.live, ` FINAL${ofSource(context)}`)} AS l ON n.domain = l.domain
+ALL ${deletes ? 'FULL OUTER' : 'LEFT'} JOIN ${side(tables.live, ` FINAL${ofSource(context)}`)} AS l ON n.domain = l.domain
 WHERE ${deletes ? differs : `(${differs}) AND (l.domain = '' OR n._version > l._version)`}
 ${DIFFERENCE_SETTINGS}`;
 }
@@ -174,7 +174,7 @@ FROM ${tables.diff} WHERE ${range} AND op IN (${DIFFERENCE.insert}, ${DIFFERENCE
 UNION ALL
 SELECT n.domain, 'update', arrayFilter((name, a, b) -> a != b, [${names.join(', ')}], n.hashes, l.hashes), ${constants(context)}
 FROM (SELECT domain, ${columnHashes(context)} FROM ${differing(tables.delta, tables, range, UPDATED)}) AS n
-INNER JOIN (SELECT domain, hashes FROM ${tables.before} WHERE ${range}) AS l ON n.domain = l.domain`;
+ALL INNER JOIN (SELECT domain, hashes FROM ${tables.before} WHERE ${range}) AS l ON n.domain = l.domain`;
 }
 
 const UPDATED = `op = ${DIFFERENCE.update}`;

@@ -38,17 +38,34 @@ export const FULL_DISK_HINT =
 
 const TABLE_GONE = 'If somebody dropped or renamed a table amid the run, run again: what is missing is made anew.';
 
+const LIMIT =
+  'Raise the limit that the message names in the profile of the user of clickhouse.username, or in clickhouse.settings; what has landed is kept.';
+
 /** What to do, where a code tells more than that the statement was refused. */
 const HINTS: Readonly<Record<string, string>> = {
   '60': TABLE_GONE, // UNKNOWN_TABLE
   '115': 'Correct clickhouse.settings: this server does not know the setting that the message names.',
+  '158': LIMIT, // TOO_MANY_ROWS
+  '159':
+    'Raise max_execution_time where the message names it, or try when less runs on the server; what has landed is kept.',
+  '160': LIMIT, // TOO_SLOW
+  '161': LIMIT, // TOO_MANY_COLUMNS
   '164': 'The server or its user is read-only: permit writing, or name another user in clickhouse.username.',
+  '168': LIMIT, // TOO_BIG_AST
+  '191': LIMIT, // SET_SIZE_LIMIT_EXCEEDED
   '192': 'Check clickhouse.username and clickhouse.password.',
   '193': 'Check clickhouse.username and clickhouse.password.',
+  '201':
+    'The quota of the user of clickhouse.username is used up: wait for its next interval, or let it be raised, then run again: what has landed is kept.',
+  '202':
+    'Raise max_concurrent_queries_for_user or max_concurrent_queries where the message names it, or try when less runs on the server.',
   '218': TABLE_GONE, // TABLE_IS_DROPPED
+  '241': 'Raise the limit that the message names, or try when less runs on the server; what has landed is kept.',
   '242': 'The table is read-only on the server: look for its disk or its replication in the log of the server.',
   '243': FULL_DISK_HINT,
+  '307': LIMIT, // TOO_MANY_BYTES
   '390': TABLE_GONE, // CANNOT_GET_CREATE_TABLE_QUERY, of CREATE TABLE ... AS
+  '396': LIMIT, // TOO_MANY_ROWS_OR_BYTES
   '452':
     'The profile of the user does not let it have that setting: take it out of clickhouse.settings if it stands there, or loosen the constraint.',
   '497': 'Give the user of clickhouse.username the right that the message names, or name another user.',

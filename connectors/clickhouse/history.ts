@@ -1,6 +1,7 @@
 /** Writes domainsync_runs and domainsync_rejects: what was done, and which lines were left out. */
 import { DomainsyncError } from '../../src/errors.ts';
 import type { Destination, LoadResult } from '../../src/types.ts';
+import { selectRejects } from './block-record.ts';
 import type { Server } from './client.ts';
 import { literal, REJECTS_TABLE, RUNS_TABLE } from './names.ts';
 import { insertRecord } from './record.ts';
@@ -159,9 +160,9 @@ export async function recordRejects(staging: Staging, work: WorkState, signal: A
       server.command(
         `INSERT INTO ${rejects} (pipeline, file, file_date, line, reason, detail, raw, _file_key, _recorded_at)
 SELECT ${literal(staging.pipeline)}, ${literal(work.file.name)}, ${literal(work.file.date)},
-  reject.line, reject.reason, reject.detail, base64Decode(reject.raw_base64), ${literal(fileKey(work.file))}, now64(3)
-FROM (SELECT block, rejects FROM ${staging.table('blocks')} LIMIT 1 BY block) ARRAY JOIN rejects AS reject
-WHERE reject.line NOT IN (SELECT line FROM ${rejects} WHERE ${same})`,
+  line, reason, detail, raw, ${literal(fileKey(work.file))}, now64(3)
+FROM (${selectRejects(staging.table('blocks'))})
+WHERE line NOT IN (SELECT line FROM ${rejects} WHERE ${same})`,
         signal,
       ),
     signal,

@@ -114,11 +114,19 @@ async function withoutRights(
   lacks: ReadonlyMap<string, readonly string[]>,
   signal: AbortSignal,
 ): Promise<DomainsyncError> {
-  const [row] = await server.query<{ readonly: number }>("SELECT getSetting('readonly') AS readonly", signal);
+  const [row] = await server.query<{ readonly: number; ddl: boolean }>(
+    "SELECT getSetting('readonly') AS readonly, getSetting('allow_ddl') AS ddl",
+    signal,
+  );
   const user = await signedIn(server, signal);
   if (row !== undefined && Number(row.readonly) !== 0) {
     return new DomainsyncError('DESTINATION_REFUSED', `the user ${user} of the ClickHouse server is read-only`, {
       hint: 'Set readonly to 0 in the profile of the user and in clickhouse.settings, or name another user in clickhouse.username.',
+    });
+  }
+  if (row?.ddl === false) {
+    return new DomainsyncError('DESTINATION_REFUSED', `the user ${user} of the ClickHouse server may not make tables`, {
+      hint: 'Set allow_ddl to 1 in the profile of the user and in clickhouse.settings, or name another user in clickhouse.username.',
     });
   }
   const grants = [...lacks].map(([scope, rights]) => `${rights.join(', ')} ON ${scope}`);

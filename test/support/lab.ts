@@ -2,13 +2,14 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Server } from '../../connectors/clickhouse/client.ts';
+import { Server, type ServerOptions } from '../../connectors/clickhouse/client.ts';
 import { ClickHouseDestination, type ClickHouseDestinationOptions } from '../../connectors/clickhouse/destination.ts';
 import type { Progress } from '../../src/progress.ts';
 import { COLUMNS } from '../../src/rows/columns.ts';
 import { type RunOutcome, run } from '../../src/run.ts';
 import { openLocalFile } from '../../src/spool.ts';
 import type { Destination, RemoteFile, Source } from '../../src/types.ts';
+import { configureServer } from './bed/stock-server.ts';
 import { KillableServer } from './clickhouse-server.ts';
 import type { ServerPlace } from './server-process.ts';
 
@@ -44,7 +45,9 @@ export interface Lab {
   query<Row = Record<string, unknown>>(sql: string): Promise<Row[]>;
   command(sql: string): Promise<void>;
   /** A destination with the defaults of the configuration; the table is named like the pipeline. */
-  destination(pipeline: string, options?: Partial<ClickHouseDestinationOptions>): ClickHouseDestination;
+  destination(pipeline: string, options?: Partial<ClickHouseDestinationOptions>, as?: Server): ClickHouseDestination;
+  /** Another user of the server, without a password; with settings of the configuration. */
+  signIn(username: string, settings?: ServerOptions['settings']): Server;
   /** Runs a pipeline once, with the given bytes as the newest file. */
   load(destination: Destination, pipeline: string, file: LabFile, options?: LoadOptions): Promise<RunOutcome>;
   close(): Promise<void>;
@@ -53,17 +56,24 @@ export interface Lab {
 /** Never aborted. */
 export const NEVER = new AbortController().signal;
 
-/** Starts a server of its own in a temporary folder. */
-export async function openLab(): Promise<Lab> {
+/** Starts a server of its own in a temporary folder. @param users XML that is merged into its users */
+export async function openLab(users: string | null = null): Promise<Lab> {
   const folder = await mkdtemp(join(tmpdir(), 'domainsync-lab-'));
+  await configureServer(join(folder, 'clickhouse'), 'users.d', users);
   const killable = await KillableServer.start(join(folder, 'clickhouse'));
   const { port, username, password } = killable.login;
   const url = `http://127.0.0.1:${port}`;
   const server = new Server({ url, username, password, database: 'lab', settings: {} });
   await killable.command('CREATE DATABASE lab');
   let files = 0;
-  const destination = (pipeline: string, options: Partial<ClickHouseDestinationOptions> = {}): ClickHouseDestination =>
-    new ClickHouseDestination(server, {
+  const servers = [server];
+  const signIn: Lab['signIn'] = (username, settings = {}) => {
+    const other = new Server({ url, username, password: '', database: 'lab', settings });
+    servers.push(other);
+    return other;
+  };
+  const destination: Lab['destination'] = (pipeline, options = {}, as = server) =>
+    new ClickHouseDestination(as, {
       pipeline,
       target: { dataset: 'all-data' },
       table: pipeline,
@@ -84,6 +94,7 @@ export async function openLab(): Promise<Lab> {
     folder,
     clickhouse: killable.place,
     destination,
+    signIn,
     query: (sql) => server.query(sql, NEVER),
     command: (sql) => server.command(sql, NEVER),
     async load(to, pipeline, file, options = {}) {
@@ -102,7 +113,7 @@ export async function openLab(): Promise<Lab> {
       return run(job, options.signal ?? NEVER);
     },
     async close() {
-      await server.close();
+      for (const one of servers) await one.close();
       await killable.kill();
       await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
     },

@@ -1,6 +1,7 @@
 /** domainsync_runs and domainsync_rejects, of destinations that keep their index here. */
 import { DomainsyncError } from '../../../src/errors.ts';
 import type { LoadResult } from '../../../src/types.ts';
+import { selectRejects } from '../block-record.ts';
 import type { Server } from '../client.ts';
 import { NO_RESULT, recordRun } from '../history.ts';
 import { literal, REJECTS_TABLE, RUNS_TABLE } from '../names.ts';
@@ -56,8 +57,7 @@ export async function recordRejected(
     `INSERT INTO ${rejects} (pipeline, file, file_date, line, reason, detail, raw, _file_key, _recorded_at)
 SELECT ${literal(pipeline)}, ${literal(work.file.name)}, ${literal(work.file.date)}, line, reason, detail, raw, ${literal(fileKey(work.file))}, now64(3)
 FROM (${from}) WHERE line NOT IN (SELECT line FROM ${rejects} WHERE ${same})`;
-  const ofBlocks = `SELECT reject.line AS line, reject.reason AS reason, reject.detail AS detail, base64Decode(reject.raw_base64) AS raw
-FROM (SELECT block, rejects FROM ${staging.table('blocks')} LIMIT 1 BY block) ARRAY JOIN rejects AS reject`;
+  const ofBlocks = selectRejects(staging.table('blocks'));
   const ofRows = `SELECT DISTINCT bitAnd(_version, toUInt64(${2n ** 37n - 1n})) AS line, '${TOO_LARGE}' AS reason, refused AS detail, raw
 FROM ${staging.table('rows')} WHERE _deleted`;
   for (const from of [ofBlocks, ofRows]) {

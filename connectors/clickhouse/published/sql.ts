@@ -68,7 +68,7 @@ export function insertPlan(plan: string, next: string, index: string, everything
 SELECT if(n.domain = '', l.domain, n.domain), n.line,
   multiIf(l.domain = '', ${PLANNED.insert}, n.domain = '', ${PLANNED.delete}, n.hash != l.hash, ${PLANNED.update}, ${PLANNED.same})
 FROM (SELECT domain, hash, ${LINE} AS line FROM ${next} FINAL) AS n
-FULL OUTER JOIN (SELECT domain, hash FROM ${index} FINAL) AS l ON n.domain = l.domain
+ALL FULL OUTER JOIN (SELECT domain, hash FROM ${index} FINAL) AS l ON n.domain = l.domain
 ${differing}${DIFFERENCE_SETTINGS}`;
 }
 
@@ -97,7 +97,7 @@ export function selectDeletions(plan: string, after: string | null, limit: numbe
 export function insertSentRows(index: string, next: string, plan: string, before: number): string {
   return `INSERT INTO ${index} (domain, hash, _version)
 SELECT n.domain, n.hash, n._version FROM (SELECT domain, hash, _version FROM ${next} FINAL) AS n
-INNER JOIN (SELECT domain FROM ${plan} WHERE op != ${PLANNED.delete} AND line < ${before}) AS p ON n.domain = p.domain
+ALL INNER JOIN (SELECT domain FROM ${plan} WHERE op != ${PLANNED.delete} AND line < ${before}) AS p ON n.domain = p.domain
 ${DIFFERENCE_SETTINGS}`;
 }
 

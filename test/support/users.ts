@@ -1,0 +1,24 @@
+/** Users of a ClickHouse server, as its configuration names them. */
+
+export interface UserOptions {
+  /** XML of the settings in the user's profile. */
+  readonly settings?: string;
+  /** XML of what the user may use up in an hour, such as <queries>. */
+  readonly quota?: string;
+}
+
+/** Users without a password who may do everything, each with a profile and a quota of the same name. */
+export function usersXml(users: Readonly<Record<string, UserOptions>>): string {
+  const of = (part: (name: string, user: UserOptions) => string): string =>
+    Object.entries(users)
+      .map(([name, user]) => `<${name}>${part(name, user)}</${name}>`)
+      .join('\n');
+  return `<profiles>${of((_, { settings = '' }) => settings)}</profiles>
+<quotas>${of((_, { quota = '' }) => `<interval><duration>3600</duration>${quota}</interval>`)}</quotas>
+<users>${of(
+    (
+      name,
+    ) => `<password></password><networks><ip>127.0.0.1</ip></networks><profile>${name}</profile><quota>${name}</quota>
+<grants><query>GRANT ALL ON *.*</query></grants>`,
+  )}</users>`;
+}
