@@ -107,6 +107,9 @@ test('loads that have ended, plots, an error with what to do, rejected lines; on
       await dns.getByText('What to do: Look at them with').waitFor();
       await dns.getByText('not tried again until the file or the configuration changes').waitFor();
       await syncNow(page, 'rare');
+      await card(page, 'rare').getByText('Not found', { exact: true }).waitFor();
+      project.sandbox.misbehave({ fault: { kind: 'status', status: 403 }, route: 'download-slice' });
+      await syncNow(page, 'rare');
       await card(page, 'rare').getByText('No access').waitFor();
       await dns.getByRole('button', { name: '1 rejected line' }).click();
       const dialog = page.getByRole('dialog', { name: 'Rejected lines of dns' });
