@@ -1,4 +1,5 @@
 /** One ClickHouse server, embedded or not, through its HTTP interface: statements in, DomainsyncErrors out. */
+import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import {
@@ -124,10 +125,11 @@ export class Server {
   /**
    * A statement without an answer. Retried only where it did not reach the server: after a lost answer nobody knows
    * whether it happened.
+   * @param id that no other statement has while this one runs
    */
-  async command(sql: string, signal: AbortSignal): Promise<void> {
+  async command(sql: string, signal: AbortSignal, id?: string): Promise<void> {
     try {
-      await this.#command(sql, {}, signal);
+      await this.#command(sql, {}, signal, id);
     } catch (error) {
       // Not asked for beforehand: a profile may forbid the settings, and few tables are that large.
       if (serverCode(error) !== SERVER_CODES.TABLE_SIZE_EXCEEDS_MAX_DROP_SIZE_LIMIT) throw error;
@@ -135,10 +137,11 @@ export class Server {
     }
   }
 
-  async #command(sql: string, settings: ClickHouseSettings, signal: AbortSignal): Promise<void> {
+  async #command(sql: string, settings: ClickHouseSettings, signal: AbortSignal, id?: string): Promise<void> {
     if (WRITES_DEFINITION.test(sql)) await this.#refuseFullDisk(signal);
+    const named = id === undefined ? {} : { query_id: id };
     const send = async (): Promise<Answered<void>> => {
-      const asked = { query: sql, abort_signal: signal, clickhouse_settings: settings };
+      const asked = { query: sql, abort_signal: signal, clickhouse_settings: settings, ...named };
       const { response_headers: headers } = await this.#client.command(asked);
       return { value: undefined, headers };
     };
@@ -163,6 +166,18 @@ export class Server {
     await withRetry(() => this.command(sql, signal), {
       signal,
       // What did not reach the server has been waited for already.
+      policy: (error) => (wasNotSent(error) ? ONCE : this.#patience(error)),
+    });
+  }
+
+  /**
+   * As `repeatable`, for a statement that does no harm when it is done twice one after the other, but would side by side:
+   * while one whose answer was lost still runs, the server refuses its repeat.
+   */
+  async repeatableInTurn(sql: string, signal: AbortSignal): Promise<void> {
+    const id = randomUUID();
+    await withRetry(() => this.command(sql, signal, id), {
+      signal,
       policy: (error) => (wasNotSent(error) ? ONCE : this.#patience(error)),
     });
   }

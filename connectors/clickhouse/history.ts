@@ -150,14 +150,14 @@ export async function recordRun(server: Server, row: RunRow, signal: AbortSignal
   await insertRecord(server, { table: runs, values, token, isThere }, signal);
 }
 
-/** Copies the rejects of the landed blocks to domainsync_rejects, each line of a file once however often it was loaded. */
+/** Copies the rejects of the landed blocks to domainsync_rejects, each line of a file once however often it was loaded. Harmless when repeated. */
 export async function recordRejects(staging: Staging, work: WorkState, signal: AbortSignal): Promise<void> {
   const { server } = staging;
   const rejects = server.table(REJECTS_TABLE);
   const same = `pipeline = ${literal(staging.pipeline)} AND file = ${literal(work.file.name)} AND _file_key = ${literal(fileKey(work.file))}`;
   await staging.owned(
     () =>
-      server.command(
+      server.repeatableInTurn(
         `INSERT INTO ${rejects} (pipeline, file, file_date, line, reason, detail, raw, _file_key, _recorded_at)
 SELECT ${literal(staging.pipeline)}, ${literal(work.file.name)}, ${literal(work.file.date)},
   line, reason, detail, raw, ${literal(fileKey(work.file))}, now64(3)

@@ -10,6 +10,8 @@ export interface Proxy {
   strand(): void;
   /** From now on a connection ends in place of an answer, where `draw` says so: what was asked is done, and nobody hears. */
   lose(draw: () => boolean): void;
+  /** Ends the connections that there are. */
+  cut(): void;
   /** What was swallowed. */
   swallowed(): string;
   close(): Promise<void>;
@@ -56,6 +58,9 @@ export async function startProxy(target: number): Promise<Proxy> {
     },
     lose: (draw) => {
       loses = draw;
+    },
+    cut: () => {
+      for (const socket of sockets) socket.destroy();
     },
     swallowed: () => swallowed,
     close: async () => {
