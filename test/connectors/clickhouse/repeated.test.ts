@@ -1,7 +1,6 @@
 /** Statements that are tried again: a fault that passes costs no run, and nothing is done twice side by side. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Server } from '../../../connectors/clickhouse/client.ts';
-import { leaseEmbeddedServer } from '../../../connectors/clickhouse/embedded/launch.ts';
 import { type Lab, NEVER, openLab } from '../../support/lab.ts';
 import { startProxy } from '../../support/proxy.ts';
 import { dateOf, fileOf } from '../../support/two-files.ts';
@@ -32,9 +31,8 @@ WHERE file_date = '${dateOf(1)}'`);
 });
 
 test('while one whose answer was lost still runs, its repeat waits', async () => {
-  const lease = await leaseEmbeddedServer(lab.clickhouse, NEVER);
-  const proxy = await startProxy(Number(new URL(lease.url).port));
-  const { username, password } = lease;
+  const { port, username, password } = lab.clickhouse.login;
+  const proxy = await startProxy(port);
   const server = new Server({
     url: `http://127.0.0.1:${proxy.port}`,
     username,
@@ -57,6 +55,5 @@ WHERE sleepEachRow(0.7) = 0 AND number NOT IN (SELECT n FROM lab.once)`;
   } finally {
     await server.close();
     await proxy.close();
-    lease.release();
   }
 });
