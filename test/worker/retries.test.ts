@@ -59,7 +59,7 @@ test('a destination that answers the checks and refuses the load is tried once m
     const worker = start({ times: HOURS });
     await untilHolds(worker, 'dns', FIRST.date);
     // Every load is refused, in a way that may pass: too many parts.
-    await project.command("INSERT INTO domainsync_rejects (pipeline, file) VALUES ('other', 'file')");
+    await project.command("INSERT INTO domainsync_rejects (pipeline, _recorded_at) VALUES ('other', now64())");
     await project.command(
       'ALTER TABLE domainsync_rejects MODIFY SETTING parts_to_throw_insert = 1, parts_to_delay_insert = 0',
     );
