@@ -101,11 +101,9 @@ export class ClickHouseDestination implements Destination {
     if (unfinished === undefined || unfinished.work === null) return;
     await this.#prepare(signal);
     const staging = await takeOver(this.#server, pipeline, unfinished, signal);
-    try {
-      await this.#recoverOwned(staging, unfinished.work, keepUnfinished, signal);
-    } finally {
-      staging.letGo();
-    }
+    const { work } = unfinished;
+    await letGoOnFailure(staging, () => this.#recoverOwned(staging, work, keepUnfinished, signal));
+    staging.letGo();
   }
 
   async #recoverOwned(staging: Staging, work: WorkState, keep: boolean, signal: AbortSignal): Promise<void> {

@@ -15,12 +15,23 @@ import { SERVER_CODES, serverCode } from './errors.ts';
 import { DEDUPLICATION, landedParts, landingSettings } from './landing.ts';
 import { literal, type StagingPart, stagingTable } from './names.ts';
 import { type TableMode, tableKeys } from './schema.ts';
-import { dropSet, highestEpoch, listSets, recordedEpoch, type StagingSet } from './staging-sets.ts';
+import {
+  bringAlong,
+  dropSet,
+  highestEpoch,
+  listSets,
+  recordedEpoch,
+  renamePart,
+  type StagingSet,
+} from './staging-sets.ts';
 import type { WorkState } from './state.ts';
 
 /** A heartbeat every so often, ms; an owner counts as gone after as long without one, also one that is only stopped. */
 const HEARTBEAT_MS = 10_000;
 const HEARTBEAT_LOST_SECONDS = 60;
+
+/** A run that has nothing more to do does not wait for a server that is gone. */
+const DROP_TIMEOUT_MS = 20_000;
 
 /** Loads that run in this very process: its identity alone does not tell a run that goes on from one that has ended. */
 const activeHere = new Set<string>();
@@ -110,14 +121,33 @@ export class Staging {
       if (set.epoch <= this.epoch) await dropSet(this.server, this.pipeline, set, signal);
     }
   }
+
+  /**
+   * Drops what this run has made since it was taken over: CREATE TABLE asks for no table of ours. Who takes a load over brings
+   * its tables along before it writes itself down as the owner; what has this epoch in its name from then on is nobody's.
+   */
+  async dropLate(signal: AbortSignal): Promise<void> {
+    const sets = await listSets(this.server, this.pipeline, signal);
+    const late = sets.find(({ epoch }) => epoch === this.epoch);
+    const coming = sets.some(({ epoch, work }) => epoch > this.epoch && ownerOf(work)?.nonce === this.#owner.nonce);
+    if (late === undefined || late.parts.includes('rows') || coming) return;
+    await dropSet(this.server, this.pipeline, late, signal);
+  }
 }
 
-/** Runs what follows on becoming the owner; when it fails, this process does not go on counting as at work. */
+/**
+ * Runs what an owner does; when it fails, this process does not go on counting as at work, and where it was taken over it
+ * leaves nothing behind.
+ */
 export async function letGoOnFailure<T>(staging: Staging, body: () => Promise<T>): Promise<T> {
   try {
     return await body();
   } catch (error) {
     staging.letGo();
+    if (error instanceof DomainsyncError && error.code === 'TAKEN_OVER') {
+      // What is left in spite of it goes with the next run.
+      await staging.dropLate(AbortSignal.timeout(DROP_TIMEOUT_MS)).catch(() => {});
+    }
     throw error;
   }
 }
@@ -195,13 +225,8 @@ export async function takeOver(
   if (await ownerAtWork(server, pipeline, set, signal)) throw runElsewhere(pipeline);
   const owner = await newOwner();
   const epoch = set.epoch + 1;
-  const rename = (part: StagingPart, from: number): Promise<void> =>
-    server.command(
-      `RENAME TABLE ${server.table(stagingTable(pipeline, from, part))} TO ${server.table(stagingTable(pipeline, epoch, part))}`,
-      signal,
-    );
   try {
-    await rename('rows', set.epoch);
+    await renamePart(server, pipeline, 'rows', { from: set.epoch, to: epoch }, signal);
   } catch (error) {
     const code = serverCode(error);
     const raced = code === SERVER_CODES.UNKNOWN_TABLE || code === SERVER_CODES.TABLE_ALREADY_EXISTS;
@@ -209,12 +234,7 @@ export async function takeOver(
   }
   const staging = new Staging(server, pipeline, epoch, owner);
   return letGoOnFailure(staging, async () => {
-    // The rest follows, also what a kill amid an earlier take-over left at older epochs.
-    for (const other of await listSets(server, pipeline, signal)) {
-      for (const part of other.parts) {
-        if (part !== 'rows' && other.epoch < epoch) await rename(part, other.epoch);
-      }
-    }
+    await bringAlong(server, pipeline, epoch, signal);
     if (set.work !== null) await staging.save(set.work, signal);
     await createBlocksTable(staging, signal);
     await staging.startHeartbeat(signal);
@@ -222,8 +242,12 @@ export async function takeOver(
   });
 }
 
+function ownerOf(work: WorkState | null): Owner | null {
+  return (work?.owner ?? null) as Owner | null;
+}
+
 async function ownerAtWork(server: Server, pipeline: string, set: StagingSet, signal: AbortSignal): Promise<boolean> {
-  const owner = (set.work?.owner ?? null) as Owner | null;
+  const owner = ownerOf(set.work);
   if (owner === null) return false;
   if (activeHere.has(owner.nonce)) return true;
   const alive = isAlive(owner.process);

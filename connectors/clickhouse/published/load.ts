@@ -16,7 +16,7 @@ import { type SentAgain, sendingMissing } from '../again.ts';
 import { landBlock } from '../block-record.ts';
 import { literal } from '../names.ts';
 import { buildNext, countLanded } from '../next.ts';
-import type { Staging } from '../staging.ts';
+import { letGoOnFailure, type Staging } from '../staging.ts';
 import type { WorkState } from '../state.ts';
 import { numberOf, remade, statement } from '../statements.ts';
 import { checkRejected, checkRows, landedBlocks, sumBlocks, sumCounts, type Totals, verifyRows } from '../verify.ts';
@@ -168,15 +168,15 @@ export class StagedLoad implements PublishedLoad {
   async abandon(error: Error, keep: boolean, signal: AbortSignal): Promise<void> {
     this.#staging.letGo();
     const failure = asDomainsyncError(error);
-    if (failure.code === 'TAKEN_OVER') return;
+    if (failure.code === 'TAKEN_OVER') return this.#staging.dropLate(signal);
     await this.#record(this.#work.result ?? resultOf(sumCounts(this.landed.values())), failure, signal);
-    if (keep) await this.#staging.save({ ...this.#work, ended: true }, signal);
+    if (keep) await letGoOnFailure(this.#staging, () => this.#staging.save({ ...this.#work, ended: true }, signal));
     else await this.#staging.drop(signal);
   }
 
   async letGo(signal: AbortSignal): Promise<void> {
     this.#staging.letGo();
-    await this.#staging.save(this.#work, signal);
+    await letGoOnFailure(this.#staging, () => this.#staging.save(this.#work, signal));
   }
 
   async drop(signal: AbortSignal): Promise<void> {
