@@ -84,11 +84,9 @@ export class ClickHouseDestination implements Destination {
     if (unfinished?.work == null || (await isOther(this.#server, this.#options, unfinished.work, signal))) return;
     await this.#prepare(keepUnfinished, signal);
     const staging = await takeOver(this.#server, pipeline, unfinished, signal);
-    try {
-      await this.#recoverOwned(staging, unfinished.work, keepUnfinished, signal);
-    } finally {
-      staging.letGo();
-    }
+    const { work } = unfinished;
+    await letGoOnFailure(staging, () => this.#recoverOwned(staging, work, keepUnfinished, signal));
+    staging.letGo();
   }
 
   async #recoverOwned(staging: Staging, work: WorkState, keep: boolean, signal: AbortSignal): Promise<void> {

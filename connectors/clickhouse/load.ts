@@ -15,7 +15,7 @@ import { OWN_WRITTEN_COLUMNS } from './native.ts';
 import { buildNext, countLanded } from './next.ts';
 import { areAlike, type Taker, takenColumns } from './partition.ts';
 import { columnNews, readSourceColumns, type SourceColumns } from './source-columns.ts';
-import type { Staging } from './staging.ts';
+import { letGoOnFailure, type Staging } from './staging.ts';
 import { type HeldSource, type LiveState, layoutOf, type WorkState } from './state.ts';
 import { together } from './together.ts';
 import { checkRejected, checkRows, landedBlocks, sumBlocks, sumCounts, type Totals, verifyRows } from './verify.ts';
@@ -170,14 +170,12 @@ export class ClickHouseLoad implements Load {
   async abandon(error: Error, keep: boolean): Promise<void> {
     this.#staging.letGo();
     const failure = asDomainsyncError(error);
-    if (failure.code === 'TAKEN_OVER') return;
     const signal = AbortSignal.timeout(ABANDON_TIMEOUT_MS);
+    if (failure.code === 'TAKEN_OVER') return this.#staging.dropLate(signal);
     const totals = sumCounts(this.#landed.values());
-    await this.#staging.leave(
-      () => recordEnded(this.#staging, this.#work, failure, resultOf(totals), signal),
-      keep ? { ...this.#work, ended: true } : null,
-      signal,
-    );
+    const record = (): Promise<void> => recordEnded(this.#staging, this.#work, failure, resultOf(totals), signal);
+    const kept = keep ? { ...this.#work, ended: true } : null;
+    await letGoOnFailure(this.#staging, () => this.#staging.leave(record, kept, signal));
   }
 
   #taker(): Taker {

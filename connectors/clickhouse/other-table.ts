@@ -9,7 +9,8 @@
 import { DomainsyncError } from '../../src/errors.ts';
 import type { Server } from './client.ts';
 import { recordEnded } from './history.ts';
-import { ownerAtWork, type Staging } from './staging.ts';
+import { ownerAtWork } from './owner.ts';
+import type { Staging } from './staging.ts';
 import { listSets } from './staging-sets.ts';
 import type { WorkState } from './state.ts';
 

@@ -1,6 +1,7 @@
 /** The staging tables of a pipeline as they are on the server, by epoch. */
 import type { Server } from './client.ts';
 import { SEEMS_UNDEFINED } from './definitions.ts';
+import { SERVER_CODES, serverCode } from './errors.ts';
 import { parseStagingTable, RUNS_TABLE, type StagingPart, stagingPrefix, stagingTable } from './names.ts';
 import { parseComment, type WorkState } from './state.ts';
 
@@ -58,6 +59,39 @@ export async function dropSet(
       `DROP TABLE IF EXISTS ${server.table(stagingTable(pipeline, set.epoch, part))} SYNC`,
       signal,
     );
+  }
+}
+
+/** Gives a staging table another epoch. */
+export function renamePart(
+  server: Server,
+  pipeline: string,
+  part: StagingPart,
+  { from, to }: { readonly from: number; readonly to: number },
+  signal: AbortSignal,
+): Promise<void> {
+  const name = (epoch: number, as: StagingPart): string => server.table(stagingTable(pipeline, epoch, as));
+  return server.command(`RENAME TABLE ${name(from, part)} TO ${name(to, isRows(part) ? 'rows' : part)}`, signal);
+}
+
+/**
+ * Gives the tables beside `rows` the epoch that `rows` has already, also those that a kill amid an earlier take-over left at older
+ * epochs. Of two the newer one counts: the other was made by a run that had been taken over.
+ */
+export async function bringAlong(server: Server, pipeline: string, to: number, signal: AbortSignal): Promise<void> {
+  const brought = new Set<StagingPart>(['rows', 'fence']);
+  for (const { epoch: from, parts } of await listSets(server, pipeline, signal)) {
+    if (from >= to) continue;
+    const late = parts.filter((part) => !isRows(part) && brought.has(part));
+    await dropSet(server, pipeline, { epoch: from, parts: late }, signal);
+    for (const part of parts) {
+      if (brought.has(part)) continue;
+      brought.add(part);
+      await renamePart(server, pipeline, part, { from, to }, signal).catch((error: unknown) => {
+        // Its owner dropped it just then, and was about to end, or to make it anew.
+        if (serverCode(error) !== SERVER_CODES.UNKNOWN_TABLE) throw error;
+      });
+    }
   }
 }
 

@@ -6,30 +6,30 @@
  * statement of the run that owned it fails with UNKNOWN_TABLE and changes nothing. Epochs are never used again: the next
  * one is above all that staging tables and domainsync_runs know of.
  */
-import { randomUUID } from 'node:crypto';
 import { DomainsyncError } from '../../src/errors.ts';
-import { isAlive, type ProcessIdentity, processIdentity } from '../../src/process-identity.ts';
 import { BLOCK_COLUMNS } from './block-record.ts';
 import type { Server } from './client.ts';
 import { defining, refuseUndefined } from './definitions.ts';
 import { SERVER_CODES, serverCode } from './errors.ts';
 import { DEDUPLICATION, landedParts, landingSettings } from './landing.ts';
 import { literal, STAGING_PARTS, type StagingPart, stagingTable } from './names.ts';
+import { activeHere, HEARTBEAT_MS, newOwner, type Owner, ownerAtWork, ownerOf } from './owner.ts';
 import { type TableMode, tableKeys } from './schema.ts';
-import { dropSet, highestEpoch, isRows, LOST_KEY, listSets, recordedEpoch, type StagingSet } from './staging-sets.ts';
+import {
+  bringAlong,
+  dropSet,
+  highestEpoch,
+  isRows,
+  LOST_KEY,
+  listSets,
+  recordedEpoch,
+  renamePart,
+  type StagingSet,
+} from './staging-sets.ts';
 import type { WorkState } from './state.ts';
 
-/** A heartbeat every so often, ms; an owner counts as gone after as long without one, also one that is only stopped. */
-const HEARTBEAT_MS = 10_000;
-const HEARTBEAT_LOST_SECONDS = 60;
-
-/** Loads that run in this very process: its identity alone does not tell a run that goes on from one that has ended. */
-const activeHere = new Set<string>();
-
-interface Owner {
-  readonly process: ProcessIdentity;
-  readonly nonce: string;
-}
+/** A run that has nothing more to do does not wait for a server that is gone. */
+const DROP_TIMEOUT_MS = 20_000;
 
 /** The staging tables that this process owns, until another takes them over. */
 export class Staging {
@@ -137,21 +137,35 @@ export class Staging {
       if (set.epoch <= this.epoch) await dropSet(this.server, this.pipeline, set, signal);
     }
   }
+
+  /**
+   * Drops what this run has made since it was taken over: CREATE TABLE asks for no table of ours. Who takes a load over brings
+   * its tables along before it writes itself down as the owner; what has this epoch in its name from then on is nobody's.
+   */
+  async dropLate(signal: AbortSignal): Promise<void> {
+    const sets = await listSets(this.server, this.pipeline, signal);
+    const late = sets.find(({ epoch }) => epoch === this.epoch);
+    const coming = sets.some(({ epoch, work }) => epoch > this.epoch && ownerOf(work)?.nonce === this.#owner.nonce);
+    if (late === undefined || late.parts.some(isRows) || coming) return;
+    await dropSet(this.server, this.pipeline, late, signal);
+  }
 }
 
-/** Runs what follows on becoming the owner; when it fails, this process does not go on counting as at work. */
+/**
+ * Runs what an owner does; when it fails, this process does not go on counting as at work, and where it was taken over it
+ * leaves nothing behind.
+ */
 export async function letGoOnFailure<T>(staging: Staging, body: () => Promise<T>): Promise<T> {
   try {
     return await body();
   } catch (error) {
     staging.letGo();
+    if (error instanceof DomainsyncError && error.code === 'TAKEN_OVER') {
+      // What is left in spite of it goes with the next run.
+      await staging.dropLate(AbortSignal.timeout(DROP_TIMEOUT_MS)).catch(() => {});
+    }
     throw error;
   }
-}
-
-/** The owner to write into a new load's state, with its nonce. */
-export async function newOwner(): Promise<Owner> {
-  return { process: await processIdentity(), nonce: randomUUID() };
 }
 
 /**
@@ -226,13 +240,8 @@ export async function takeOver(
   if (await ownerAtWork(server, pipeline, set, signal)) throw runElsewhere(pipeline);
   const owner = await newOwner();
   const epoch = set.epoch + 1;
-  const rename = (part: StagingPart, from: number): Promise<void> =>
-    server.command(
-      `RENAME TABLE ${server.table(stagingTable(pipeline, from, part))} TO ${server.table(stagingTable(pipeline, epoch, isRows(part) ? 'rows' : part))}`,
-      signal,
-    );
   try {
-    await rename(set.parts.find(isRows) ?? 'rows', set.epoch);
+    await renamePart(server, pipeline, set.parts.find(isRows) ?? 'rows', { from: set.epoch, to: epoch }, signal);
   } catch (error) {
     const code = serverCode(error);
     const raced = code === SERVER_CODES.UNKNOWN_TABLE || code === SERVER_CODES.TABLE_ALREADY_EXISTS;
@@ -240,56 +249,12 @@ export async function takeOver(
   }
   const staging = new Staging(server, pipeline, epoch, owner);
   return letGoOnFailure(staging, async () => {
-    // The rest follows, also what a kill amid an earlier take-over left at older epochs.
-    for (const other of await listSets(server, pipeline, signal)) {
-      for (const part of other.parts) {
-        if (!isRows(part) && other.epoch < epoch) await rename(part, other.epoch);
-      }
-    }
+    await bringAlong(server, pipeline, epoch, signal);
     if (set.work !== null && set.work.key !== LOST_KEY) await staging.save(set.work, signal);
     await createBlocksTable(staging, signal);
     await staging.startHeartbeat(signal);
     return staging;
   });
-}
-
-/** Whether the run that owns a load is at work, as far as can be told. */
-export async function ownerAtWork(
-  server: Server,
-  pipeline: string,
-  set: StagingSet,
-  signal: AbortSignal,
-): Promise<boolean> {
-  const owner = (set.work?.owner ?? null) as Owner | null;
-  if (owner === null) return false;
-  if (activeHere.has(owner.nonce)) return true;
-  const alive = isAlive(owner.process);
-  if (alive === 'dead' || (alive === 'alive' && owner.process.pid === process.pid)) return false;
-  const heartbeat = await lastHeartbeat(server, pipeline, set, signal);
-  // Before the first beat, and after a restart of the server, only the process itself can tell.
-  return heartbeat === null ? alive === 'alive' : heartbeat < HEARTBEAT_LOST_SECONDS;
-}
-
-/** Seconds since the owner's last heartbeat, by the server's clock; null when there is none. */
-async function lastHeartbeat(
-  server: Server,
-  pipeline: string,
-  set: StagingSet,
-  signal: AbortSignal,
-): Promise<number | null> {
-  if (!set.parts.includes('lease')) return null;
-  const lease = server.table(stagingTable(pipeline, set.epoch, 'lease'));
-  try {
-    const [row] = await server.query<{ beats: string; seconds: number }>(
-      `SELECT count() AS beats, dateDiff('second', max(at), now64()) AS seconds FROM ${lease}`,
-      signal,
-    );
-    return row === undefined || row.beats === '0' ? null : Number(row.seconds);
-  } catch (error) {
-    // Dropped or renamed since the tables were listed: somebody is at work with them this very moment.
-    if (serverCode(error) === SERVER_CODES.UNKNOWN_TABLE) return 0;
-    throw error;
-  }
 }
 
 /** The error of a run that finds its pipeline taken. */

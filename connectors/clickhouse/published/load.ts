@@ -16,7 +16,7 @@ import { type SentAgain, sendingMissing } from '../again.ts';
 import { landBlock } from '../block-record.ts';
 import { literal, type StagingPart } from '../names.ts';
 import { buildNext, countLanded } from '../next.ts';
-import type { Staging } from '../staging.ts';
+import { letGoOnFailure, type Staging } from '../staging.ts';
 import type { WorkState } from '../state.ts';
 import { numberOf, remade, statement } from '../statements.ts';
 import { checkRejected, checkRows, landedBlocks, sumBlocks, sumCounts, type Totals, verifyRows } from '../verify.ts';
@@ -170,18 +170,16 @@ export class StagedLoad implements PublishedLoad {
   async abandon(error: Error, keep: boolean, signal: AbortSignal): Promise<void> {
     this.#staging.letGo();
     const failure = asDomainsyncError(error);
-    if (failure.code === 'TAKEN_OVER') return;
+    if (failure.code === 'TAKEN_OVER') return this.#staging.dropLate(signal);
     const result = this.#work.result ?? resultOf(sumCounts(this.landed.values()));
-    await this.#staging.leave(
-      () => this.#record(result, failure, signal),
-      keep ? { ...this.#work, ended: true } : null,
-      signal,
-    );
+    const kept = keep ? { ...this.#work, ended: true } : null;
+    const record = (): Promise<void> => this.#record(result, failure, signal);
+    await letGoOnFailure(this.#staging, () => this.#staging.leave(record, kept, signal));
   }
 
   async letGo(signal: AbortSignal): Promise<void> {
     this.#staging.letGo();
-    await this.#staging.save(this.#work, signal);
+    await letGoOnFailure(this.#staging, () => this.#staging.save(this.#work, signal));
   }
 
   async drop(signal: AbortSignal): Promise<void> {

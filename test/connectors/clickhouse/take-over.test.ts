@@ -20,7 +20,7 @@ async function disown(pipeline: string): Promise<void> {
   );
   for (const { name, comment } of tables) {
     const work = JSON.stringify({ ...(JSON.parse(comment) as object), owner: null });
-    await lab.command(`ALTER TABLE lab.${name} MODIFY COMMENT '${work.replaceAll("'", "\\'")}'`);
+    await lab.command(`ALTER TABLE lab.\`${name}\` MODIFY COMMENT '${work.replaceAll("'", "\\'")}'`);
   }
 }
 
@@ -45,8 +45,39 @@ test('held up before every third statement while another run does it all', async
     const when = `held up after ${FIRST + round * STEP}: ${result.done.at(FIRST + round * STEP - 1)}`;
     // Either it finds that another run was there, or nothing was left for it to do.
     if (result.error !== undefined) expect(ENDS_WITH_0, when).toContain((result.error as DomainsyncError).code);
+    expect(await lab.query("SHOW TABLES FROM lab LIKE 'domainsync_staging_slow_%'"), when).toEqual([]);
     expect(await run(), when).toMatchObject({ kind: 'current' });
     expect(await stateOf(lab, 'slow', file.date), when).toEqual(marker === 'b' ? toB : toA);
   }
   expect(round).toBeGreaterThan(8);
 });
+
+test.each(['replace', 'append'] as const)(
+  'mode %s: held up likewise, it leaves no table that it made too late',
+  async (mode) => {
+    const table = `slow_${mode}`;
+    const pipeline = `slow-${mode}`;
+    const load = (round: number) =>
+      lab.load(
+        lab.destination(pipeline, { table, mode }),
+        pipeline,
+        fileOf(round % 2 === 0 ? 'b' : 'a', dateOf(round)),
+      );
+    await load(0);
+    let held = true;
+    let round = 0;
+    for (; held; round += 1) {
+      const run = () => load(round + 1);
+      const after = FIRST + round * STEP;
+      const result = await heldUpAfter(after, () => disown(pipeline).then(run), run);
+      // Once it is visible no table is made any more.
+      held = result.hit && !result.done.some((sql) => sql.startsWith('EXCHANGE'));
+      if (!held) break;
+      const when = `held up after ${after}: ${result.done.at(after - 1)}`;
+      if (result.error !== undefined) expect(ENDS_WITH_0, when).toContain((result.error as DomainsyncError).code);
+      expect(await lab.query(`SHOW TABLES FROM lab LIKE 'domainsync_staging_${pipeline}_%'`), when).toEqual([]);
+      expect(await run(), when).toMatchObject({ kind: 'current' });
+    }
+    expect(round).toBeGreaterThan(4);
+  },
+);
