@@ -18,7 +18,17 @@ import { columnNews, readSourceColumns, type SourceColumns } from './source-colu
 import { letGoOnFailure, type Staging } from './staging.ts';
 import { type HeldSource, type LiveState, layoutOf, type WorkState } from './state.ts';
 import { together } from './together.ts';
-import { checkRejected, checkRows, landedBlocks, sumBlocks, sumCounts, type Totals, verifyRows } from './verify.ts';
+import {
+  checkRejected,
+  checkRows,
+  landedBlocks,
+  MOST_REJECTS_OF_FAILED,
+  sumBlocks,
+  sumCounts,
+  type Totals,
+  tooManyRejected,
+  verifyRows,
+} from './verify.ts';
 
 /** Recording why a load ended must not hang on a server that is gone. */
 const ABANDON_TIMEOUT_MS = 20_000;
@@ -90,7 +100,8 @@ export class ClickHouseLoad implements Load {
       this.#staging.server.confirmIdentity(signal),
     );
     const totals = sumBlocks(recorded, blocks);
-    await recordRejects(this.#staging, this.#work, signal);
+    const most = tooManyRejected(totals, context.maxRejected) ? MOST_REJECTS_OF_FAILED : null;
+    await recordRejects(this.#staging, this.#work, most, signal);
     if (live === null || live.id !== this.#work.table) throw tableGone(context.name);
     const before = live.sources[this.#work.source] ?? null;
     checkRejected(totals, context.maxRejected);

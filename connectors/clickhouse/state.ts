@@ -133,7 +133,7 @@ export function loadKey(request: LoadRequest, { table, mode, columns, where }: L
     mode,
     columns.map((column) => column.name),
     where,
-    request.blockBytes,
+    [request.blockBytes, request.blockLines],
     request.force,
     CODEC_VERSION,
   ];

@@ -1,6 +1,7 @@
 /**
  * Texts of which few differ: each is kept once, and gets a number, in the order in which they come. A table of slots finds them
- * again, at the first free slot behind the one that their hash says.
+ * again, at the first free slot behind the one that their hash says. Where very many differ, only the first ones are found again:
+ * the others are kept as often as they come, which the format permits, and take no more than they do in the lines.
  */
 import { Growing, sameBytes } from '../../../src/scan/assembly/bytes';
 import { addText } from './text';
@@ -8,6 +9,10 @@ import { addText } from './text';
 /** Bytes of a text that its slot holds, zeros behind a shorter one. */
 const HEAD: usize = 16;
 const FIRST_SLOTS: u32 = 256;
+/** 2 MiB of them. Without a bound, the names of a block of 24 MiB could take 256. */
+const MOST_SLOTS: u32 = 64 * 1024;
+/** Half of the slots stay free, so that what is looked for is found within few steps. */
+const MOST_FOUND: u32 = MOST_SLOTS >> 1;
 /** Odd, its bits in no order: 2^64 divided by the golden ratio. */
 const MIX: u64 = 0x9e3779b97f4a7c15;
 
@@ -119,13 +124,13 @@ export class Dictionary {
     addText(texts, start, start + length);
     const number = this.count;
     this.count += 1;
+    if (number >= MOST_FOUND) return number;
     slot.first = first;
     slot.second = second;
     slot.length = <u32>length;
     slot.number = this.count;
     slot.hash = hash;
     slot.offset = <u32>(texts.length - length);
-    // Half of the slots stay free, so that what is looked for is found within few steps.
     if (this.count > this.slotCount >> 1) this.fill(2 * this.slotCount);
     return number;
   }

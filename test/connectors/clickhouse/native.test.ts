@@ -198,3 +198,24 @@ test('texts are taken as they are, whatever their length', async () => {
 test('nothing written is no bytes', () => {
   expect(createRowWriter(COLUMNS, OPTIONS, []).take()).toHaveLength(0);
 });
+
+test('names of which more differ than a dictionary finds again, some of them often', async () => {
+  const writer = createRowWriter(FEW, OPTIONS, []);
+  const rows = 50_000;
+  const countryOf = (line: number): string => `country ${line % 3 === 0 ? line % 40_000 : line}`;
+  for (let line = 1; line <= rows; line += 1) {
+    row(writer, line, `d${line}.example`, { country: countryOf(line), technologies: [[`t${line % 45_000}`, '1']] });
+  }
+  const payload = writer.take();
+  const again = createRowWriter(FEW, OPTIONS, []);
+  row(again, 1, 'after.example', { country: 'DE' });
+  const read = await readBack([payload, again.take()]);
+  expect(read.length).toBe(rows + 1);
+  const wrong = read.filter(({ domain, country, technologies, version }) => {
+    if (domain === 'after.example') return country !== 'DE';
+    const line = Number(lineOf(BigInt(String(version))));
+    const [name] = Object.keys(technologies as object);
+    return domain !== `d${line}.example` || country !== countryOf(line) || name !== `t${line % 45_000}`;
+  });
+  expect(wrong).toEqual([]);
+});

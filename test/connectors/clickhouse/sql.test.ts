@@ -187,7 +187,14 @@ test('a comment is ours when it says so', () => {
 
 test('whatever makes a load another one gives it another key', () => {
   const file = { name: 'f', date: '2026-01-01', size: 5, etag: '"a"', lastModified: 'then' };
-  const request: LoadRequest = { pipeline: 'p', target: { dataset: 'dns' }, file, force: false, blockBytes: 1 };
+  const request: LoadRequest = {
+    pipeline: 'p',
+    target: { dataset: 'dns' },
+    file,
+    force: false,
+    blockBytes: 1,
+    blockLines: 1,
+  };
   const [domain, tld] = COLUMNS;
   if (domain === undefined || tld === undefined) throw new Error('there are columns');
   const into: LoadedInto = {
@@ -203,6 +210,7 @@ test('whatever makes a load another one gives it another key', () => {
       (other) => loadKey({ ...request, file: { ...file, ...other } }, into),
     ),
     loadKey({ ...request, blockBytes: 2 }, into),
+    loadKey({ ...request, blockLines: 2 }, into),
     loadKey(request, { ...into, columns: [domain, tld] }),
     loadKey(request, { ...into, where: [] }),
     loadKey(request, { ...into, table: 'u' }),
