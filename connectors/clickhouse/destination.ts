@@ -23,7 +23,6 @@ import { readLiveState } from './held.ts';
 import { recordEnded } from './history.ts';
 import { heldBeside, holding, previousTable, type TablePart } from './holding.ts';
 import { ClickHouseLoad, type LoadContext } from './load.ts';
-import { refuseOldServer } from './minimum-version.ts';
 import type { NativeOptions } from './native.ts';
 import { prepareTables, refuseUnfit } from './prepare.ts';
 import { listRejects, reportOf } from './report.ts';
@@ -31,9 +30,8 @@ import { refuseWithoutRights } from './rights.ts';
 import { completeRollback, type RollbackTables, rollBack } from './rollback.ts';
 import type { TableMode } from './schema.ts';
 import { createStaging, letGoOnFailure, runElsewhere, type Staging, takeOver } from './staging.ts';
-import { dropSet, listSets } from './staging-sets.ts';
+import { listSets, unfinishedSet } from './staging-sets.ts';
 import { emptyLiveState, type HeldSource, type LiveState, loadKey, type WorkState } from './state.ts';
-import { together } from './together.ts';
 import { landedBlocks } from './verify.ts';
 import { MAX_REVISION } from './version.ts';
 
@@ -94,13 +92,8 @@ export class ClickHouseDestination implements Destination {
 
   async recover(keepUnfinished: boolean, signal: AbortSignal): Promise<void> {
     const { pipeline } = this.#options;
-    const [, sets] = await together(refuseOldServer(this.#server, signal), listSets(this.#server, pipeline, signal));
-    const unfinished = sets.find((set) => set.work !== null);
-    for (const set of sets) {
-      // A drop that was killed, or parts that a killed take-over has not brought along.
-      if (unfinished === undefined) await dropSet(this.#server, pipeline, set, signal);
-    }
-    if (unfinished === undefined || unfinished.work === null) return;
+    const unfinished = await unfinishedSet(this.#server, pipeline, signal);
+    if (unfinished === null) return;
     await this.#prepare(signal);
     const staging = await takeOver(this.#server, pipeline, unfinished, signal);
     try {

@@ -1,7 +1,9 @@
 /** The staging tables of a pipeline as they are on the server, by epoch. */
 import type { Server } from './client.ts';
+import { refuseOldServer } from './minimum-version.ts';
 import { parseStagingTable, RUNS_TABLE, type StagingPart, stagingPrefix, stagingTable } from './names.ts';
 import { parseComment, type WorkState } from './state.ts';
+import { together } from './together.ts';
 
 /** The tables of one epoch that exist. */
 export interface StagingSet {
@@ -60,4 +62,20 @@ export async function recordedEpoch(server: Server, pipeline: string, signal: Ab
     { pipeline },
   );
   return Number(recorded?.epoch ?? 0);
+}
+
+/**
+ * First of every run: the load that a run left unfinished, null where there is none. Then what a kill left of others goes.
+ * @throws DESTINATION_REFUSED when the server is older than domainsync works with; nothing has been dropped then
+ */
+export async function unfinishedSet(
+  server: Server,
+  pipeline: string,
+  signal: AbortSignal,
+): Promise<(StagingSet & { readonly work: WorkState }) | null> {
+  const [, sets] = await together(refuseOldServer(server, signal), listSets(server, pipeline, signal));
+  for (const set of sets) if (set.work !== null) return { ...set, work: set.work };
+  // A drop that was killed, or parts that a killed take-over has not brought along.
+  for (const set of sets) await dropSet(server, pipeline, set, signal);
+  return null;
 }

@@ -17,9 +17,8 @@ import { listRejects, reportOf } from '../report.ts';
 import { ensureDatabase } from '../rights.ts';
 import { createRejectsTable, createRunsTable } from '../schema.ts';
 import { createStaging, letGoOnFailure, runElsewhere, takeOver } from '../staging.ts';
-import { dropSet, listSets } from '../staging-sets.ts';
+import { unfinishedSet } from '../staging-sets.ts';
 import type { WorkState } from '../state.ts';
-import { together } from '../together.ts';
 import { landedBlocks } from '../verify.ts';
 import { DESTINATION, recordedEpoch } from './history.ts';
 import { StagedLoad } from './load.ts';
@@ -65,13 +64,8 @@ export class ClickHousePublishedIndex implements PublishedIndex {
   }
 
   async claim(signal: AbortSignal): Promise<PublishedLoad | null> {
-    const [, sets] = await together(this.refuse(signal), listSets(this.#server, this.#stagingName, signal));
-    const unfinished = sets.find((set) => set.work !== null);
-    for (const set of sets) {
-      // A drop that was killed, or parts that a killed take-over has not brought along.
-      if (unfinished === undefined) await dropSet(this.#server, this.#stagingName, set, signal);
-    }
-    if (unfinished === undefined || unfinished.work === null) return null;
+    const unfinished = await unfinishedSet(this.#server, this.#stagingName, signal);
+    if (unfinished === null) return null;
     const { work } = unfinished;
     const staging = await this.#named(() => takeOver(this.#server, this.#stagingName, unfinished, signal));
     return letGoOnFailure(staging, async () => this.#load(staging, work, await landedBlocks(staging, signal)));
