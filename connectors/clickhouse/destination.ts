@@ -29,9 +29,8 @@ import { listRejects, reportOf } from './report.ts';
 import { refuseWithoutRights } from './rights.ts';
 import { completeRollback, type RollbackTables, rollBack, unlessAtWork } from './rollback.ts';
 import { createStaging, letGoOnFailure, runElsewhere, type Staging, takeOver } from './staging.ts';
-import { dropSet, LOST_KEY, listSets } from './staging-sets.ts';
+import { LOST_KEY, listSets, unfinishedSet } from './staging-sets.ts';
 import { type HeldSource, loadKey, type WorkState } from './state.ts';
-import { together } from './together.ts';
 import { landedBlocks } from './verify.ts';
 
 export type { ClickHouseDestinationOptions } from './options.ts';
@@ -76,12 +75,10 @@ export class ClickHouseDestination implements Destination {
     const { pipeline } = this.#options;
     await refuseUnfitServer(this.#server, signal);
     await restoreView(this.#server, this.#options, signal);
-    const [sets, live] = await together(listSets(this.#server, pipeline, signal), this.#liveState(signal));
+    const live = await this.#liveState(signal);
     if (live !== null) await settleRecord(this.#server, live, keepUnfinished, signal);
-    const unfinished = sets.find((set) => set.work !== null);
-    // A drop that was killed, or parts that a killed take-over has not brought along.
-    for (const set of unfinished === undefined ? sets : []) await dropSet(this.#server, pipeline, set, signal);
-    if (unfinished?.work == null || (await isOther(this.#server, this.#options, unfinished.work, signal))) return;
+    const unfinished = await unfinishedSet(this.#server, pipeline, signal);
+    if (unfinished === null || (await isOther(this.#server, this.#options, unfinished.work, signal))) return;
     await this.#prepare(keepUnfinished, signal);
     const staging = await takeOver(this.#server, pipeline, unfinished, signal);
     const { work } = unfinished;

@@ -111,3 +111,19 @@ export async function recordedEpoch(server: Server, pipeline: string, signal: Ab
   );
   return Number(recorded?.epoch ?? 0);
 }
+
+/**
+ * First of every run, on a server that is fit: the load that a run left unfinished, null where there is none. Then what a kill left
+ * of others goes.
+ */
+export async function unfinishedSet(
+  server: Server,
+  pipeline: string,
+  signal: AbortSignal,
+): Promise<(StagingSet & { readonly work: WorkState }) | null> {
+  const sets = await listSets(server, pipeline, signal);
+  for (const set of sets) if (set.work !== null) return { ...set, work: set.work };
+  // A drop that was killed, or parts that a killed take-over has not brought along.
+  for (const set of sets) await dropSet(server, pipeline, set, signal);
+  return null;
+}

@@ -19,7 +19,7 @@ import { listRejects, reportOf } from '../report.ts';
 import { ensureDatabase } from '../rights.ts';
 import { createRejectsTable, createRunsTable } from '../schema.ts';
 import { createStaging, letGoOnFailure, runElsewhere, takeOver } from '../staging.ts';
-import { dropSet, LOST_KEY, listSets } from '../staging-sets.ts';
+import { LOST_KEY, unfinishedSet } from '../staging-sets.ts';
 import type { WorkState } from '../state.ts';
 import { together } from '../together.ts';
 import { landedBlocks } from '../verify.ts';
@@ -75,13 +75,9 @@ export class ClickHousePublishedIndex implements PublishedIndex {
   }
 
   async claim(signal: AbortSignal): Promise<PublishedLoad | null> {
-    const [, sets] = await together(this.refuse(signal), listSets(this.#server, this.#stagingName, signal));
-    const unfinished = sets.find((set) => set.work !== null);
-    for (const set of sets) {
-      // A drop that was killed, or parts that a killed take-over has not brought along.
-      if (unfinished === undefined) await dropSet(this.#server, this.#stagingName, set, signal);
-    }
-    if (unfinished === undefined || unfinished.work === null) return null;
+    await this.refuse(signal);
+    const unfinished = await unfinishedSet(this.#server, this.#stagingName, signal);
+    if (unfinished === null) return null;
     const { work } = unfinished;
     const staging = await this.#named(() => takeOver(this.#server, this.#stagingName, unfinished, signal));
     return letGoOnFailure(staging, async () => {
