@@ -1,8 +1,10 @@
 /** The heap of an encoding thread. */
-import { getHeapStatistics, setFlagsFromString } from 'node:v8';
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-const MOST_BYTES = 24 * 1024 * 1024;
+/** What has become old is not collected together with what is young, which is bounded. */
+const OLD_SPACES: ReadonlySet<string> = new Set(['old_space', 'large_object_space']);
+const MOST_OLD_BYTES = 20 * 1024 * 1024;
 /** It is looked at after so many bytes of lines: a line of 16 MiB is one to look after. */
 const LOOK_EVERY_BYTES = 1024 * 1024;
 
@@ -17,10 +19,15 @@ export function sweepAfter(bytes: number): void {
   passed += bytes;
   if (passed < LOOK_EVERY_BYTES) return;
   passed = 0;
-  if (getHeapStatistics().used_heap_size <= MOST_BYTES) return;
+  if (oldBytes() <= MOST_OLD_BYTES) return;
   if (collect === undefined) {
     setFlagsFromString('--expose-gc');
     collect = runInNewContext('gc') as () => void;
   }
   collect();
+}
+
+function oldBytes(): number {
+  const spaces = getHeapSpaceStatistics().filter(({ space_name: name }) => OLD_SPACES.has(name));
+  return spaces.reduce((sum, { space_used_size: used }) => sum + used, 0);
 }
