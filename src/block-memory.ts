@@ -1,6 +1,10 @@
 /** The large buffers of loads, which blocks and payloads lie in. */
-import { LARGE_CAPACITY } from './shared-memory.ts';
 
+/**
+ * Room for what a block becomes, which may be more than it was, or for one with a line of 16 MiB. Pages that are not written take
+ * no memory.
+ */
+export const BLOCK_CAPACITY = 64 * 1024 * 1024;
 /** A buffer made for less is not kept: no block of a usual size would fit. */
 const SMALLEST_LARGE = 8 * 1024 * 1024;
 
@@ -25,13 +29,13 @@ export class BlockMemory {
 
   /** A buffer of at least so many bytes. What they are is not said. */
   take(bytes: number): SharedArrayBuffer {
-    const found = bytes <= LARGE_CAPACITY && bytes >= SMALLEST_LARGE ? this.#free.pop() : undefined;
-    return found ?? new SharedArrayBuffer(bytes < SMALLEST_LARGE ? bytes : Math.max(bytes, LARGE_CAPACITY));
+    const found = bytes <= BLOCK_CAPACITY && bytes >= SMALLEST_LARGE ? this.#free.pop() : undefined;
+    return found ?? new SharedArrayBuffer(bytes < SMALLEST_LARGE ? bytes : Math.max(bytes, BLOCK_CAPACITY));
   }
 
   /** Takes a buffer that nobody reads or writes any more. */
   give(buffer: SharedArrayBuffer): void {
-    const usual = buffer.byteLength === LARGE_CAPACITY;
+    const usual = buffer.byteLength === BLOCK_CAPACITY;
     if (usual && !this.#closed && this.#free.length < this.#most) this.#free.push(buffer);
   }
 

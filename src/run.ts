@@ -1,4 +1,5 @@
 /** One run of one pipeline into one destination, as one chain. */
+import { MAX_BLOCK_LINES } from './blocks.ts';
 import { type Decision, decide } from './decide.ts';
 import { asDomainsyncError, type DomainsyncError, type ErrorCode } from './errors.ts';
 import type { Progress } from './progress.ts';
@@ -89,7 +90,8 @@ async function runFile(job: RunJob, file: RemoteFile, signal: AbortSignal): Prom
 
 async function load(job: RunJob, spool: SpooledFile, signal: AbortSignal): Promise<LoadResult> {
   const { pipeline, target, force, destination, settings, progress } = job;
-  const request = { pipeline, target, file: spool.file, force, blockBytes: settings.blockBytes };
+  const { blockBytes } = settings;
+  const request = { pipeline, target, file: spool.file, force, blockBytes, blockLines: MAX_BLOCK_LINES };
   const opening = destination.open(request, signal);
   const shown = progress.start(pipeline, spool.file.name, spool.file.size);
   try {

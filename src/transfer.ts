@@ -66,12 +66,18 @@ function landBlock(load: Load, block: SharedBlock, { encode, memory, signal, lan
   return async () => {
     const encoded = await encode(block);
     await load.write(encoded, signal);
-    const { buffer } = encoded.payload;
-    if (buffer instanceof SharedArrayBuffer) memory.give(buffer);
-    // Left to the collector, written payloads would pile up to hundreds of MB [measured].
-    else buffer.transfer(0);
+    const buffers = new Set([encoded.payload.buffer, encoded.rejects.buffer]);
+    for (const buffer of buffers) {
+      if (buffer instanceof SharedArrayBuffer) memory.give(buffer);
+      else free(buffer);
+    }
     return encoded.counts;
   };
+}
+
+/** Left to the collector, what was written would pile up to hundreds of MB [measured]. */
+function free(buffer: ArrayBufferLike): void {
+  if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
 /** Reads the file once more; blocks are written one after the other, while threads encode the next ones. */
@@ -113,6 +119,7 @@ async function passBlock(
   }
   const encoded = await encode(only === null ? block : { ...block, only });
   await turn;
+  free(encoded.rejects.buffer);
   await pass.write(encoded, signal);
   return encoded.counts;
 }

@@ -9,7 +9,7 @@
  * - revision     counts the different files seen for one date, from 0: the service may publish a date again.
  * - spool        a file on the local disk that may still grow; one writer, any number of readers.
  * - frame        a zstd frame (RFC 8878). A file has one or many.
- * - block        about 32 MB of whole decompressed lines, numbered from 0; the same file always gives the same blocks.
+ * - block        about 24 MB of whole decompressed lines, or 131,072 of them, numbered from 0; the same file always gives the same blocks.
  *                The unit of work, back-pressure, progress, retry and restart.
  * - line         counted from 1 over the whole file, as an editor counts them.
  * - row          a line that was accepted, normalised by the table of columns (rows/columns.ts).

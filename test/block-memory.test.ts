@@ -17,11 +17,11 @@ test('a buffer that was given is taken again, up to so many, until the end', () 
 test('what is taken is large enough: small blocks and very large ones have buffers of their own', () => {
   const memory = new BlockMemory(2);
   expect(memory.take(1000).byteLength).toBe(1000);
-  expect(memory.take(40 * MiB).byteLength).toBe(40 * MiB);
+  expect(memory.take(80 * MiB).byteLength).toBe(80 * MiB);
   const usual = memory.take(24 * MiB);
-  for (const buffer of [memory.take(1000), memory.take(40 * MiB), usual]) memory.give(buffer);
+  for (const buffer of [memory.take(1000), memory.take(80 * MiB), usual]) memory.give(buffer);
   expect(memory.take(1000)).not.toBe(usual);
-  expect(memory.take(40 * MiB).byteLength).toBe(40 * MiB);
+  expect(memory.take(80 * MiB).byteLength).toBe(80 * MiB);
   expect(memory.take(24 * MiB)).toBe(usual);
   memory.close();
 });

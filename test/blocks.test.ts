@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { BlockMemory } from '../src/block-memory.ts';
-import { DEFAULT_BLOCK_BYTES, type SharedBlock, splitBlocks } from '../src/blocks.ts';
+import { DEFAULT_BLOCK_BYTES, MAX_BLOCK_LINES, type SharedBlock, splitBlocks } from '../src/blocks.ts';
 import { MAX_LINE_BYTES } from '../src/encode/limits.ts';
 import { DomainsyncError } from '../src/errors.ts';
 import { chunked, random } from './support/zst.ts';
@@ -33,6 +33,23 @@ test('a block ends after the last line end within the limit, or after the first 
     [2, 4, 1, 13],
     [3, 5, 2, 3],
   ]);
+});
+
+test('a block of short lines ends after so many of them, under any chunks', async () => {
+  const lines = Array.from({ length: 2 * MAX_BLOCK_LINES + 3 }, (_, line) => 'x'.repeat(line % 3));
+  const bytes = Buffer.from(`${lines.join('\n')}\nend`);
+  const part = (from: number): string => `${lines.slice(from, from + MAX_BLOCK_LINES).join('\n')}\n`;
+  for (const chunk of [999, 65_536, bytes.length]) {
+    const blocks = await split(bytes, DEFAULT_BLOCK_BYTES, chunk);
+    expect(blocks.map(({ firstLine, lines }) => [firstLine, lines])).toEqual([
+      [1, MAX_BLOCK_LINES],
+      [MAX_BLOCK_LINES + 1, MAX_BLOCK_LINES],
+      [2 * MAX_BLOCK_LINES + 1, 4],
+    ]);
+    expect(texts(blocks)).toEqual([part(0), part(MAX_BLOCK_LINES), `${part(2 * MAX_BLOCK_LINES)}end`]);
+  }
+  const exactly = Buffer.from('\n'.repeat(MAX_BLOCK_LINES));
+  expect(shape(await split(exactly, DEFAULT_BLOCK_BYTES))).toEqual([[0, 1, MAX_BLOCK_LINES, MAX_BLOCK_LINES]]);
 });
 
 test('line ends, blank lines and marks of the byte order', async () => {
@@ -97,7 +114,7 @@ test('long lines are cut to two bytes over the limit, and what follows them is k
 });
 
 test('each block lies at the start of a buffer of its own, and a buffer that comes back is filled again', async () => {
-  const content = Buffer.alloc(64 * 2 ** 20, 'abcdefg\n');
+  const content = Buffer.alloc(64 * 2 ** 20, `${'abcdefg'.repeat(73)}\n`);
   const memory = new BlockMemory(4);
   const kept: SharedBlock[] = [];
   const used: SharedArrayBuffer[] = [];

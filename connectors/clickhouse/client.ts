@@ -216,16 +216,22 @@ export class Server {
   }
 
   /**
-   * INSERT of bytes that are in a wire format already, as one part. Retried: the table must have a deduplication window,
-   * in which the token makes a repeated insert do nothing (also one of a killed run).
+   * INSERT of bytes that are in a wire format already, in one piece or several, as one part. Retried: the table must have a
+   * deduplication window, in which the token makes a repeated insert do nothing (also one of a killed run).
    */
-  async insertBlock(sql: string, payload: Uint8Array, token: string, signal: AbortSignal): Promise<void> {
+  async insertBlock(
+    sql: string,
+    payload: Uint8Array | readonly Uint8Array[],
+    token: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const pieces = payload instanceof Uint8Array ? [payload] : payload;
     await withRetry(
       () =>
         this.#guarded(async () => {
           const { stream } = await this.#client.exec({
             query: sql,
-            values: Readable.from([payload], { objectMode: false }),
+            values: Readable.from(pieces, { objectMode: false }),
             abort_signal: signal,
             clickhouse_settings: { ...BLOCK_SETTINGS, insert_deduplication_token: token },
           });

@@ -145,23 +145,40 @@ export async function recordRun(server: Server, row: RunRow, signal: AbortSignal
   );
 }
 
-/** Copies the rejects of the landed blocks to domainsync_rejects, each line of a file once however often it was loaded. */
-export async function recordRejects(staging: Staging, work: WorkState, signal: AbortSignal): Promise<void> {
-  const { server } = staging;
-  const rejects = server.table(REJECTS_TABLE);
-  const same = `pipeline = ${literal(staging.pipeline)} AND file = ${literal(work.file.name)} AND _file_key = ${literal(fileKey(work.file))}`;
-  await staging.owned(
-    () =>
-      server.command(
-        `INSERT INTO ${rejects} (pipeline, file, file_date, line, reason, detail, raw, _file_key, _recorded_at)
-SELECT ${literal(staging.pipeline)}, ${literal(work.file.name)}, ${literal(work.file.date)},
-  reject.line, reject.reason, reject.detail, base64Decode(reject.raw_base64), ${literal(fileKey(work.file))}, now64(3)
-FROM (SELECT block, rejects FROM ${staging.table('blocks')} LIMIT 1 BY block) ARRAY JOIN rejects AS reject
-WHERE reject.line NOT IN (SELECT line FROM ${rejects} WHERE ${same})`,
-        signal,
-      ),
-    signal,
-  );
+/**
+ * Copies the rejects of the landed blocks to domainsync_rejects, each line of a file once however often it was loaded.
+ * @param most the first ones, at the most; null: all
+ */
+export async function recordRejects(
+  staging: Staging,
+  work: WorkState,
+  most: number | null,
+  signal: AbortSignal,
+): Promise<void> {
+  const { server, pipeline } = staging;
+  const insert = insertRejects(server.table(REJECTS_TABLE), pipeline, work, rejectsOfBlocks(staging, most));
+  await staging.owned(() => server.command(insert, signal), signal);
+}
+
+/**
+ * Rejects into domainsync_rejects, without those that are there. Raw lines are large: by default the server would take up
+ * to 256 MB of them at a time, in several threads.
+ * @param from a SELECT of line, reason, detail, raw
+ */
+export function insertRejects(rejects: string, pipeline: string, { file }: WorkState, from: string): string {
+  const [name, key] = [literal(file.name), literal(fileKey(file))];
+  return `INSERT INTO ${rejects} (pipeline, file, file_date, line, reason, detail, raw, _file_key, _recorded_at)
+SETTINGS max_threads = 1, max_insert_threads = 1, min_insert_block_size_rows = 100000, min_insert_block_size_bytes = 16000000
+SELECT ${literal(pipeline)}, ${name}, ${literal(file.date)}, line, reason, detail, raw, ${key}, now64(3)
+FROM (${from})
+WHERE line NOT IN (SELECT line FROM ${rejects} WHERE pipeline = ${literal(pipeline)} AND file = ${name} AND _file_key = ${key})`;
+}
+
+/** A SELECT of line, reason, detail and raw of the rejects of the landed blocks. */
+export function rejectsOfBlocks(staging: Staging, most: number | null): string {
+  return `SELECT reject.line AS line, reject.reason AS reason, reject.detail AS detail, reject.raw AS raw
+FROM (SELECT block, rejects FROM ${staging.table('blocks')} WHERE rejected > 0 ORDER BY block LIMIT 1 BY block)
+ARRAY JOIN rejects AS reject${most === null ? '' : ` LIMIT ${most}`}`;
 }
 
 /** `2026-01-31T10:20:30.123Z` as ClickHouse's default parser reads it. */

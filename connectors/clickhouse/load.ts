@@ -18,10 +18,12 @@ import {
   checkRejected,
   checkRows,
   landedBlocks,
+  MOST_REJECTS_OF_FAILED,
   sourceColumns,
   sumBlocks,
   sumCounts,
   type Totals,
+  tooManyRejected,
   verifyRows,
 } from './verify.ts';
 
@@ -79,7 +81,8 @@ export class ClickHouseLoad implements Load {
     const { mode, live: table, shared } = context.tables;
     const [recorded, live] = await together(landedBlocks(this.#staging, signal), context.liveState(signal));
     const totals = sumBlocks(recorded, blocks);
-    await recordRejects(this.#staging, this.#work, signal);
+    const most = tooManyRejected(totals, context.maxRejected) ? MOST_REJECTS_OF_FAILED : null;
+    await recordRejects(this.#staging, this.#work, most, signal);
     if (live.id !== this.#work.table) throw tableGone(context.name);
     const before = live.sources[this.#work.source] ?? null;
     checkRejected(totals, context.maxRejected);

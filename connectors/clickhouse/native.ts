@@ -79,7 +79,7 @@ class NativeRows extends ScannedRows<NativeExports> {
     ];
   }
 
-  take(room?: ArrayBufferLike): Uint8Array {
+  take(room?: Uint8Array): Uint8Array {
     const { exports } = this.module;
     const rows = exports.writtenRows();
     const payload = rows === 0 ? new Uint8Array(0) : joined(this.#pieces(rows), room);
@@ -150,12 +150,12 @@ function lengthOf(value: number): number[] {
   return [...bytes, rest];
 }
 
-function joined(pieces: readonly Buffer<ArrayBuffer>[], room: ArrayBufferLike | undefined): Uint8Array {
+function joined(pieces: readonly Buffer<ArrayBuffer>[], room: Uint8Array | undefined): Uint8Array {
   const size = pieces.reduce((sum, { length }) => sum + length, 0);
-  const fits = room !== undefined && room.byteLength >= size;
-  const memory = fits ? room : new ArrayBuffer(Math.max(size, LARGE_CAPACITY));
-  const bytes = Buffer.from(memory);
+  const fits = room !== undefined && room.length >= size;
+  const memory = fits ? room : new Uint8Array(Math.max(size, LARGE_CAPACITY));
+  const bytes = Buffer.from(memory.buffer, memory.byteOffset, size);
   let at = 0;
   for (const piece of pieces) at = copyInto(bytes, at, piece);
-  return new Uint8Array(memory, 0, size);
+  return memory.subarray(0, size);
 }

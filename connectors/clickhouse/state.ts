@@ -112,7 +112,7 @@ export function loadKey(request: LoadRequest, columns: readonly string[], where:
     { name, date, size, etag, lastModified },
     columns,
     where,
-    request.blockBytes,
+    [request.blockBytes, request.blockLines],
     request.force,
     CODEC_VERSION,
   ];

@@ -65,13 +65,22 @@ export function sumCounts(blocks: Iterable<BlockCounts>): Totals {
   return totals;
 }
 
-/** The share of rejected lines must not pass the limit; blank lines do not count. @throws FILE_TOO_MANY_REJECTED */
+/** Of a file that has too many rejected lines so many are put on record, for a person to look at. */
+export const MOST_REJECTS_OF_FAILED = 100_000;
+
+/** Whether the share of rejected lines passes the limit; blank lines do not count. */
+export function tooManyRejected(totals: Totals, maxRejected: number): boolean {
+  return totals.rejected > maxRejected * (totals.lines - totals.blank);
+}
+
+/** @throws FILE_TOO_MANY_REJECTED */
 export function checkRejected(totals: Totals, maxRejected: number): void {
-  const lines = totals.lines - totals.blank;
-  if (totals.rejected <= maxRejected * lines) return;
+  if (!tooManyRejected(totals, maxRejected)) return;
+  const { lines, blank, rejected } = totals;
+  const recorded = rejected > MOST_REJECTS_OF_FAILED ? `; the first ${MOST_REJECTS_OF_FAILED} are on record` : '';
   throw new DomainsyncError(
     'FILE_TOO_MANY_REJECTED',
-    `${totals.rejected} of ${lines} lines were rejected, more than maxRejected (${maxRejected}) allows`,
+    `${rejected} of ${lines - blank} lines were rejected, more than maxRejected (${maxRejected}) allows${recorded}`,
   );
 }
 

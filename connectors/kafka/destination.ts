@@ -218,12 +218,13 @@ export class KafkaDestination implements Destination {
   }
 
   /** Tells a load apart from every other: the file, and all that its staged keys and its plan depend on. */
-  #loadKey({ file, target, blockBytes }: LoadRequest, { maxMessageBytes }: TopicFacts): string {
+  #loadKey({ file, target, blockBytes, blockLines }: LoadRequest, { maxMessageBytes }: TopicFacts): string {
     const { topic, publish, compression, columns, where } = this.#options;
     const { name, date, size, etag, lastModified } = file;
     const names = columns.map((column) => column.name);
     const message = [topic, publish, compression, maxMessageBytes, names, where];
-    const parts = [sourceKey(target), name, date, size, etag, lastModified, message, blockBytes, CODEC_VERSION];
+    const blocks = [blockBytes, blockLines];
+    const parts = [sourceKey(target), name, date, size, etag, lastModified, message, blocks, CODEC_VERSION];
     return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
   }
 }

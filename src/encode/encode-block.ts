@@ -2,16 +2,16 @@
 import { DomainsyncError } from '../errors.ts';
 import type { Block, BlockCounts, EncodedBlock, Encoding, RowWriter } from '../types.ts';
 import { BlockLines } from './block-lines.ts';
-import { MAX_BLOCK_REJECTS, MAX_LINE_BYTES } from './limits.ts';
+import { sweepAfter } from './heap.ts';
+import { MAX_LINE_BYTES } from './limits.ts';
 import { LineRules } from './line-rules.ts';
 import { RejectList } from './rejects.ts';
 import { UsualLines } from './usual-lines.ts';
 
 /**
- * Encodes a block; what `writer` held before is given up. The block's bytes are only read.
- * @param room memory that the payload may lie in: that of the block too, which is not needed any more then
+ * Encodes a block; what `writer` held before is given up. The block's bytes are only read, but for `room`.
+ * @param room memory that the payload may lie in: that of the block too, in which the rejects may lie then beside it
  * @throws UNEXPECTED when the block does not have the number of lines that it says: every later line number would be wrong
- * @throws FILE_TOO_MANY_REJECTED for more rejects than MAX_BLOCK_REJECTS
  */
 export function encodeBlock(
   block: Block<ArrayBufferLike>,
@@ -35,13 +35,13 @@ export function encodeBlock(
       continue;
     }
     const outcome = rules.encode(lines, block.firstLine + offset);
+    sweepAfter(lines.length);
     if (outcome === 'row') {
       rows += 1;
       lineOffsetSum += offset;
     } else if (outcome === 'filtered') {
       filtered += 1;
     } else {
-      if (rejects.count === MAX_BLOCK_REJECTS) throw tooManyRejected(block);
       rejects.add(block.firstLine + offset, outcome.reason, outcome.detail, lines.start, lines.length);
     }
   }
@@ -54,24 +54,25 @@ export function encodeBlock(
     rows: rows + taken.rows,
   };
   checkLines(block, counts);
-  const rejected = rejects.build(block.bytes);
+  const inPlace = room === block.bytes.buffer;
+  const rejected = rejects.pack(block.bytes, inPlace);
   return {
     number: block.number,
     firstLine: block.firstLine,
     counts,
     lineOffsetSum: lineOffsetSum + taken.offsetSum,
-    payload: writer.take(room),
+    payload: writer.take(room === undefined ? undefined : roomBeside(rejected, room)),
     rejects: rejected,
     sourceColumns: [...new Set([...usual.sourceColumns(), ...rules.sourceColumns()])],
   };
 }
 
-function tooManyRejected({ firstLine, lines }: Block<ArrayBufferLike>): DomainsyncError {
-  return new DomainsyncError(
-    'FILE_TOO_MANY_REJECTED',
-    `more than ${MAX_BLOCK_REJECTS} of the lines ${firstLine} to ${firstLine + lines - 1} are no rows`,
-    { hint: 'Look at the file: it does not hold one JSON object per line. Nothing was changed.' },
-  );
+/** The larger part of the room, before or behind the rejects, where they lie in it. */
+function roomBeside(rejects: Uint8Array, room: ArrayBufferLike): Uint8Array {
+  if (rejects.buffer !== room) return new Uint8Array(room);
+  const { byteOffset: start } = rejects;
+  const end = start + rejects.length;
+  return start > room.byteLength - end ? new Uint8Array(room, 0, start) : new Uint8Array(room, end);
 }
 
 function checkLines(block: Block<ArrayBufferLike>, { lines }: BlockCounts): void {

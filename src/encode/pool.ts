@@ -12,8 +12,8 @@ const ENTRY = new URL(`./worker${extname(new URL(import.meta.url).pathname)}`, i
 
 /**
  * Nothing of a row outlives it, so a larger young generation would only collect more of them before it is swept
- * [measured: from 8 to 32 MB no difference in speed]. The old generation keeps its default: a block of nothing but
- * rejects may need much of it.
+ * [measured: from 8 to 32 MB no difference in speed]. The old generation keeps its default: one line of
+ * 16 MiB may need much of it.
  */
 const LIMITS = { maxYoungGenerationSizeMb: 16 };
 
@@ -38,7 +38,7 @@ export interface EncodePoolOptions {
   readonly encoding: Promise<Encoding>;
   /** Takes the memory of blocks that are encoded. */
   readonly memory: BlockMemory;
-  /** Whether payloads lie where their blocks were, if they fit: who has written one gives it back to the memory. */
+  /** Whether payloads and rejects lie where their blocks were, if they fit: who has written them gives that back to the memory. */
   readonly inPlace: boolean;
   /** Aborts everything that is under way or queued, and refuses what comes later. */
   readonly signal?: AbortSignal;
@@ -47,6 +47,11 @@ export interface EncodePoolOptions {
 /** Starts the threads. They keep the process alive until the pool is closed. */
 export function createEncodePool(options: EncodePoolOptions): EncodePool {
   return new ThreadPool(options);
+}
+
+/** Whether something of a block lies where it was. */
+function isInPlace({ payload, rejects }: EncodedBlock): boolean {
+  return [payload, rejects].some(({ buffer }) => buffer instanceof SharedArrayBuffer);
 }
 
 /** A block that was given to the pool, until its promise is settled. */
@@ -150,8 +155,8 @@ class ThreadPool implements EncodePool {
   }
 
   #answered({ block, settled, settle }: Task, answer: Answer): void {
-    const inUse = 'encoded' in answer && answer.encoded.payload.buffer instanceof SharedArrayBuffer && !settled;
-    if (!inUse) this.#memory.give(block.bytes.buffer);
+    const inUse = 'encoded' in answer && isInPlace(answer.encoded);
+    if (settled || !inUse) this.#memory.give(block.bytes.buffer);
     settle('encoded' in answer ? answer.encoded : fromFailure(answer.failed));
   }
 

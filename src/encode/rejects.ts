@@ -1,25 +1,28 @@
 /** The rejected lines of a block. */
-import type { Reject, RejectReason } from '../types.ts';
+import { copyInto, LARGE_CAPACITY } from '../shared-memory.ts';
+import type { RejectReason } from '../types.ts';
 import { MAX_RAW_BYTES } from './limits.ts';
 
-interface Noted {
-  readonly line: number;
-  readonly reason: RejectReason;
-  readonly detail: string;
-  readonly start: number;
-  readonly length: number;
-}
+/** A buffer for more is one that malloc gives back to the system when it is freed (shared-memory.ts). */
+const LARGEST_SMALL = 128 * 1024;
+/** Numbers that are noted of a reject: its line, the text that says why, start and length of the line. */
+const NOTED = 4;
+const LINE_BYTES = 8;
 
 /**
- * Collects rejects as places in the block. Their bytes are copied at the end into one buffer for all: a block may be
- * nothing but rejects, and a buffer each would cost more than the lines.
+ * Collects rejects as places in the block, and packs them at the end into one buffer (EncodedBlock.rejects): a block may be
+ * nothing but rejects, and as objects they took ten times their bytes on the way to another thread [measured].
  */
 export class RejectList {
-  readonly #noted: Noted[] = [];
+  readonly #noted: number[] = [];
+  /** Why lines were rejected, packed, each once. */
+  readonly #texts: Buffer[] = [];
+  readonly #textNumbers = new Map<string, number>();
+  #bytes = 0;
   #rawBytes = 0;
 
   get count(): number {
-    return this.#noted.length;
+    return this.#noted.length / NOTED;
   }
 
   /**
@@ -29,19 +32,64 @@ export class RejectList {
    */
   add(line: number, reason: RejectReason, detail: string, start: number, length: number): void {
     const kept = Math.min(length, MAX_RAW_BYTES);
-    this.#noted.push({ line, reason, detail, start, length: kept });
+    const text = this.#textOf(reason, detail);
+    this.#noted.push(line, text, start, kept);
     this.#rawBytes += kept;
+    this.#bytes += LINE_BYTES + (this.#texts[text] as Buffer).length + lengthOf(kept).length + kept;
   }
 
-  /** The rejects, whose `raw` all lie in one buffer that nothing else uses. */
-  build(block: Uint8Array): readonly Reject[] {
-    const bytes = new Uint8Array(this.#rawBytes);
-    let at = 0;
-    return this.#noted.map(({ line, reason, detail, start, length }) => {
-      bytes.set(block.subarray(start, start + length), at);
-      const raw = bytes.subarray(at, at + length);
-      at += length;
-      return { line, reason, detail, raw };
-    });
+  /**
+   * The rejects in a buffer that nothing else uses.
+   * @param inPlace they may lie in the block's memory instead, where there is room; the lines are gone then
+   */
+  pack(block: Uint8Array, inPlace: boolean): Uint8Array {
+    const size = this.#bytes;
+    const rawBytes = this.#rawBytes;
+    // So far behind the block that the last line is moved furthest, and none over one that is still to be moved.
+    const end = block.byteOffset + block.length + size - rawBytes;
+    if (inPlace && size > 0 && end <= block.buffer.byteLength) {
+      return this.#packTo(Buffer.from(block.buffer, end - size, size), block);
+    }
+    const memory = new ArrayBuffer(size > LARGEST_SMALL ? Math.max(size, LARGE_CAPACITY) : size);
+    return this.#packTo(Buffer.from(memory, 0, size), block);
   }
+
+  /** From the last one to the first: a raw line may move to the right, within the same memory. */
+  #packTo(packed: Buffer, block: Uint8Array): Uint8Array {
+    const within = packed.buffer === block.buffer;
+    const memory = new Uint8Array(packed.buffer);
+    let at = packed.length;
+    for (let n = this.#noted.length - NOTED; n >= 0; n -= NOTED) {
+      const [line, text, start, length] = this.#noted.slice(n, n + NOTED) as [number, number, number, number];
+      at -= length;
+      const from = block.byteOffset + start;
+      if (within) memory.copyWithin(packed.byteOffset + at, from, from + length);
+      else copyInto(packed, at, block.subarray(start, start + length));
+      for (const bytes of [lengthOf(length), this.#texts[text] as Buffer]) {
+        at -= bytes.length;
+        copyInto(packed, at, bytes);
+      }
+      at -= LINE_BYTES;
+      packed.writeBigUInt64LE(BigInt(line), at);
+    }
+    return packed;
+  }
+
+  #textOf(reason: RejectReason, detail: string): number {
+    const key = `${reason} ${detail}`;
+    const known = this.#textNumbers.get(key);
+    if (known !== undefined) return known;
+    const texts = [reason, detail].map((text) => Buffer.from(text));
+    const number = this.#texts.push(Buffer.concat(texts.flatMap((text) => [lengthOf(text.length), text]))) - 1;
+    this.#textNumbers.set(key, number);
+    return number;
+  }
+}
+
+/** Unsigned LEB128. */
+function lengthOf(value: number): Uint8Array {
+  const bytes: number[] = [];
+  let rest = value;
+  for (; rest > 0x7f; rest >>>= 7) bytes.push((rest & 0x7f) | 0x80);
+  return Uint8Array.of(...bytes, rest);
 }

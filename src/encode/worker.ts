@@ -28,7 +28,7 @@ function answerTo({ block, inPlace }: Job): EncodedAnswer {
   try {
     const { buffer } = block.bytes;
     const encoded = encodeBlock(block, encoding, writer, inPlace ? buffer : undefined);
-    const moved = [encoded.payload.buffer, encoded.rejects[0]?.raw.buffer].filter((one) => one instanceof ArrayBuffer);
+    const moved = [encoded.payload.buffer, encoded.rejects.buffer].filter((one) => one instanceof ArrayBuffer);
     return { answer: { encoded }, moved };
   } catch (error) {
     // Whatever state the writer was left in must not reach the next block.

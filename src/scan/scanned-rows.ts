@@ -27,7 +27,7 @@ export abstract class ScannedRows<Exports extends ScanExports> implements RowWri
     this.scanner = scannerOf(this.module, columns, where, () => this.drain());
   }
 
-  abstract take(room?: ArrayBufferLike): Uint8Array;
+  abstract take(room?: Uint8Array): Uint8Array;
 
   /** Takes rows out of the module's memory when there are many, if the destination takes them one by one. @returns whether it did */
   protected drain(): boolean {

@@ -29,16 +29,6 @@ export type RejectReason =
   | 'missing-domain'
   | 'invalid-domain';
 
-/** A line that could not become a row. */
-export interface Reject {
-  readonly line: number;
-  readonly reason: RejectReason;
-  /** What exactly was wrong, for a person; no raw data. */
-  readonly detail: string;
-  /** The first 64 KiB of the line, as bytes (it may be no valid UTF-8). */
-  readonly raw: Uint8Array;
-}
-
 /** What one block came to, in lines. `lines = blank + rejected + filtered + rows`, and those that `only` leaves out. */
 export interface BlockCounts {
   readonly lines: number;
@@ -57,7 +47,12 @@ export interface EncodedBlock {
   /** Sum of (line - firstLine) over the rows: with the count, it tells that no line is missing and none stands for another. */
   readonly lineOffsetSum: number;
   readonly payload: Uint8Array;
-  readonly rejects: readonly Reject[];
+  /**
+   * The lines that could not become rows, `counts.rejected` of them, in their order and one behind the other. Of each: its
+   * number (64 bits, little endian); then, each behind its length in bytes (unsigned LEB128), the reason, what exactly was
+   * wrong (for a person; no raw data), and the first 64 KiB of the line (it may be no valid UTF-8).
+   */
+  readonly rejects: Uint8Array;
   /** Source columns that stood in the block: what is new in a file is reported. */
   readonly sourceColumns: readonly string[];
 }

@@ -12,6 +12,8 @@ export interface LoadRequest {
   readonly force: boolean;
   /** Decompressed bytes in a block. */
   readonly blockBytes: number;
+  /** Lines in a block, at the most. */
+  readonly blockLines: number;
 }
 
 /** What a destination holds for a pipeline. */

@@ -55,7 +55,7 @@ export interface RowWriter {
   listMap(entries: readonly (readonly [string, readonly string[]])[]): void;
   end(): void;
   /** The rows written since the last call: at the start of `room`, where they fit in there, otherwise in a buffer of their own. */
-  take(room?: ArrayBufferLike): Uint8Array;
+  take(room?: Uint8Array): Uint8Array;
 }
 
 /**

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { encodeBlock } from '../../src/encode/encode-block.ts';
-import { MAX_BLOCK_REJECTS, MAX_LINE_BYTES, MAX_RAW_BYTES } from '../../src/encode/limits.ts';
+import { MAX_LINE_BYTES, MAX_RAW_BYTES } from '../../src/encode/limits.ts';
 import { COLUMNS, selectColumns } from '../../src/rows/columns.ts';
 import type { Block, EncodedBlock, Encoding, Where } from '../../src/types.ts';
+import { rejectsOf } from '../support/packed-rejects.ts';
 import { LineWriter } from './line-writer.ts';
 
 function blockOf(source: string | Uint8Array<ArrayBuffer>, firstLine: number, number = 0): Block {
@@ -43,7 +44,7 @@ test('every line is counted once: rows, blanks, rejects, filtered', () => {
   expect(encoded.counts).toEqual({ lines: 7, blank: 2, rejected: 2, filtered: 1, rows: 2 });
   expect(rowsOf(encoded)).toBe('100:a.com 104:c.com');
   expect(encoded.lineOffsetSum).toBe(4);
-  expect(encoded.rejects.map(({ line, reason }) => [line, reason])).toEqual([
+  expect(rejectsOf(encoded).map(({ line, reason }) => [line, reason])).toEqual([
     [102, 'invalid-json'],
     // Rejected, although `where` would have taken it away too.
     [106, 'missing-domain'],
@@ -72,7 +73,7 @@ test.each([
   ],
 ])('rejected: %s', (_name, line, reason, detail) => {
   const encoded = encode(`{"Domain":"first"}\n${line}\r\n{"Domain":"last"}\n`);
-  expect(encoded.rejects).toEqual([{ line: 2, reason, detail, raw: new TextEncoder().encode(line) }]);
+  expect(rejectsOf(encoded)).toEqual([{ line: 2, reason, detail, raw: new TextEncoder().encode(line) }]);
   expect(rowsOf(encoded)).toBe('1:first 3:last');
   expect(encoded.counts).toEqual({ lines: 3, blank: 0, rejected: 1, filtered: 0, rows: 2 });
 });
@@ -86,7 +87,7 @@ test('invalid UTF-8 in the middle is rejected with its bytes, before it is looke
     ...new TextEncoder().encode('{"Domain":"ö.de"}'),
   ]);
   const encoded = encode(bytes);
-  expect(encoded.rejects).toEqual([
+  expect(rejectsOf(encoded)).toEqual([
     { line: 2, reason: 'invalid-utf8', detail: 'the line is not valid UTF-8', raw: new Uint8Array(bad) },
   ]);
   expect(rowsOf(encoded)).toBe('1:ä.de 3:ö.de');
@@ -116,20 +117,56 @@ test('a longer line is rejected with its first 64 KiB, whatever it holds', () =>
   for (const line of [padded(MAX_LINE_BYTES + 1), padded(MAX_LINE_BYTES + 2, '\r'), blank, notText]) {
     const encoded = encode(joined(line, LF));
     expect(encoded.counts).toEqual({ lines: 1, blank: 0, rejected: 1, filtered: 0, rows: 0 });
-    const [reject] = encoded.rejects;
+    const [reject] = rejectsOf(encoded);
     expect(reject?.reason).toBe('line-too-long');
     expect(reject?.detail).toBe('the line is longer than 16777216 bytes');
     expect(Buffer.compare(reject?.raw ?? new Uint8Array(), line.subarray(0, MAX_RAW_BYTES))).toBe(0);
   }
 });
 
-test('the bytes of all rejects share one buffer, which is not the block', () => {
+test('all rejects are packed into one buffer, which is not the block', () => {
   const block = blockOf('x\n{"Domain":"a"}\n\u00e9\u00e9\n', 1);
-  const { rejects } = encodeBlock(block, encodingOf(), new LineWriter());
-  expect(rejects.map(({ raw }) => new TextDecoder().decode(raw))).toEqual(['x', 'éé']);
-  expect(new Set(rejects.map(({ raw }) => raw.buffer)).size).toBe(1);
-  expect(rejects[0]?.raw.buffer).not.toBe(block.bytes.buffer);
-  expect(rejects[0]?.raw.buffer.byteLength).toBe(5);
+  const encoded = encodeBlock(block, encodingOf(), new LineWriter());
+  expect(rejectsOf(encoded).map(({ raw }) => new TextDecoder().decode(raw))).toEqual(['x', 'éé']);
+  expect(encoded.rejects.buffer).not.toBe(block.bytes.buffer);
+  expect(encoded.rejects.buffer.byteLength).toBe(encoded.rejects.byteLength);
+});
+
+test('rejects and payload lie where the block was, whatever is how long', () => {
+  const bad = (n: number): string => `{"bad":"${String(n).repeat(n % 7 === 0 ? 300 : n % 11)}"`;
+  const good = (n: number): string => `{"Domain":"${'d'.repeat(n % 90)}${n}.com"}`;
+  for (const isBad of [
+    (n: number) => n % 2 === 0,
+    (n: number) => n < 300,
+    (n: number) => n >= 20,
+    () => true,
+    () => false,
+  ]) {
+    const lines = Array.from({ length: 400 }, (_, n) => (isBad(n) ? bad(n) : good(n)));
+    const source = blockOf(`${lines.join('\n')}\n`, 1);
+    const own = encodeBlock(source, encodingOf(), new LineWriter());
+    // As much room as there is beyond the block: from none, where both have buffers of their own, to enough for both.
+    for (const more of [0, 5_000, 50_000, 200_000]) {
+      const room = new SharedArrayBuffer(source.bytes.length + more);
+      const bytes = new Uint8Array(room, 0, source.bytes.length);
+      bytes.set(source.bytes);
+      const placed = encodeBlock({ ...source, bytes }, encodingOf(), new LineWriter(), room);
+      expect(rejectsOf(placed)).toEqual(rejectsOf(own));
+      expect(rowsOf(placed)).toBe(rowsOf(own));
+      if (more < 200_000) continue;
+      const parts = [placed.payload, placed.rejects].filter(({ length }) => length > 0);
+      expect(parts.every(({ buffer }) => buffer === room)).toBe(true);
+    }
+  }
+});
+
+test('rejects of every length are packed', () => {
+  const lengths = [0, 1, 100, 127, 128, 129, 16_383, 16_384, MAX_RAW_BYTES - 1];
+  const lines = lengths.map((length) => `{${'x'.repeat(length)}`);
+  const found = rejectsOf(encode(lines.map((line) => `${line}\n`).join('')));
+  expect(found.map(({ line, raw }) => [line, new TextDecoder().decode(raw)])).toEqual(
+    lines.map((line, n) => [n + 1, line]),
+  );
 });
 
 test('source columns are all keys of all objects, of filtered and rejected lines too', () => {
@@ -143,7 +180,7 @@ test('an empty or blank block has no rows, a payload of nothing and no rejects',
     expect(encoded.counts.rows).toBe(0);
     expect(encoded.counts.blank).toBe(encoded.counts.lines);
     expect(encoded.payload.length).toBe(0);
-    expect(encoded.rejects).toEqual([]);
+    expect(rejectsOf(encoded)).toEqual([]);
     expect(encoded.sourceColumns).toEqual([]);
   }
 });
@@ -176,16 +213,6 @@ test('where may name a column that is not selected', () => {
   };
   const block = blockOf('{"Domain":"a","Country by IP":"DE"}\n{"Domain":"b"}\n', 1);
   expect(rowsOf(encodeBlock(block, encoding, new LineWriter()))).toBe('1:a');
-});
-
-test('a block of nothing but rejects fails the run before its memory does', () => {
-  expect(encode('1\n'.repeat(MAX_BLOCK_REJECTS)).counts.rejected).toBe(MAX_BLOCK_REJECTS);
-  expect(() => encode('1\n'.repeat(MAX_BLOCK_REJECTS + 1))).toThrow(
-    expect.objectContaining({
-      code: 'FILE_TOO_MANY_REJECTED',
-      message: 'more than 500000 of the lines 1 to 500001 are no rows',
-    }),
-  );
 });
 
 test('of a block of which only some lines are wanted, the others are not even parsed', () => {

@@ -2,11 +2,11 @@
 import { Recorder } from '../scan/recorder.ts';
 
 export class LineWriter extends Recorder {
-  override take(room?: ArrayBufferLike): Uint8Array {
+  override take(room?: Uint8Array): Uint8Array {
     const rows = this.rows.splice(0).map(({ line, values }) => `${line}:${values[0]}`);
     const bytes = new TextEncoder().encode(rows.join(' '));
-    if (room === undefined || room.byteLength < bytes.length) return bytes;
-    const payload = new Uint8Array(room, 0, bytes.length);
+    if (room === undefined || room.length < bytes.length) return bytes;
+    const payload = room.subarray(0, bytes.length);
     payload.set(bytes);
     return payload;
   }

@@ -5,6 +5,7 @@ import { createEncodePool, type EncodePool, type EncodePoolOptions } from '../..
 import { DomainsyncError } from '../../src/errors.ts';
 import { selectColumns } from '../../src/rows/columns.ts';
 import type { EncodedBlock, Encoding } from '../../src/types.ts';
+import { rejectsOf } from '../support/packed-rejects.ts';
 
 const LINES = new URL('./line-writer.ts', import.meta.url).href;
 const NEVER = new AbortController().signal;
@@ -122,9 +123,9 @@ test('payloads in one thread do not get into each other, long before short and s
 
 test('rejects come back with their bytes', async () => {
   await withPool(encodingOf(LINES), 1, async (pool) => {
-    const { rejects, counts } = await pool.encode(block(4, 'x\n{"Domain":"a"}\nyy\n'), NEVER);
-    expect(counts.rows).toBe(1);
-    expect(rejects.map(({ line, raw }) => [line, Buffer.from(raw).toString()])).toEqual([
+    const encoded = await pool.encode(block(4, 'x\n{"Domain":"a"}\nyy\n'), NEVER);
+    expect(encoded.counts.rows).toBe(1);
+    expect(rejectsOf(encoded).map(({ line, raw }) => [line, Buffer.from(raw).toString()])).toEqual([
       [5, 'x'],
       [7, 'yy'],
     ]);

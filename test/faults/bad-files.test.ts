@@ -122,3 +122,29 @@ test('rejected lines of a file that failed can be looked at', async () => {
     expect(shown.stdout.split('\n').filter((line) => line.startsWith('dns'))).toHaveLength(2);
   });
 });
+
+test('of a file with very many rejected lines the first are on record, and all once it is let in', async () => {
+  await withProject({ rows: 1 }, async (project) => {
+    const lines = 100_300;
+    await publishDamaged(project, zstdCompressSync(`{"Domain":"a.com"}\n${'nonsense\n'.repeat(lines)}`));
+    const recorded = async () => {
+      const [row] = await project.query(
+        'SELECT count() AS n, min(line) AS first, max(line) AS last FROM domainsync_rejects',
+      );
+      return row;
+    };
+    for (let time = 0; time < 2; time += 1) {
+      const failed = await project.run('sync');
+      expectTold(failed, 'FILE_TOO_MANY_REJECTED');
+      expect(toldErrors(failed)[0]?.message).toBe(
+        '100300 of 100301 lines were rejected, more than maxRejected (0.001) allows; the first 100000 are on record',
+      );
+      expect(await recorded()).toEqual({ n: '100000', first: '2', last: '100001' });
+    }
+    const counts = await project.query('SELECT DISTINCT rejected FROM domainsync_runs');
+    expect(counts).toEqual([{ rejected: String(lines) }]);
+    await project.configure('  dns: { dataset: dns, maxRejected: 1, to: { clickhouse: { table: dns } } }');
+    expect(await project.run('sync')).toMatchObject({ code: 0 });
+    expect(await recorded()).toEqual({ n: String(lines), first: '2', last: String(lines + 1) });
+  });
+});

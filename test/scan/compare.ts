@@ -4,6 +4,7 @@ import { createRowWriter } from '../../connectors/clickhouse/native.ts';
 import { encodeBlock } from '../../src/encode/encode-block.ts';
 import { selectColumns } from '../../src/rows/columns.ts';
 import type { Block, EncodedBlock, Encoding, RowWriter, Where } from '../../src/types.ts';
+import { rejectsOf } from '../support/packed-rejects.ts';
 import { JsonLines } from './json-lines.ts';
 
 /** What payloads lie in. */
@@ -82,12 +83,13 @@ function difference(ours: EncodedBlock, theirs: EncodedBlock): string | undefine
 }
 
 /** Everything but the rows. Columns are told in any order: JSON.parse puts keys that are integers first. */
-function factsOf({ counts, lineOffsetSum, rejects, sourceColumns }: EncodedBlock): object {
+function factsOf(encoded: EncodedBlock): object {
+  const { counts, lineOffsetSum, sourceColumns } = encoded;
   return {
     counts,
     lineOffsetSum,
     sourceColumns: sourceColumns.toSorted(),
-    rejects: rejects.map(({ line, reason, detail, raw }) => ({
+    rejects: rejectsOf(encoded).map(({ line, reason, detail, raw }) => ({
       line,
       reason,
       detail,

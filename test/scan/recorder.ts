@@ -51,7 +51,7 @@ export class Recorder implements RowWriter {
     this.rows.push({ line: this.#line, values: this.#values });
   }
 
-  take(_room?: ArrayBufferLike): Uint8Array {
+  take(_room?: Uint8Array): Uint8Array {
     return new Uint8Array(0);
   }
 }

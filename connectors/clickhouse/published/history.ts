@@ -2,10 +2,10 @@
 import { DomainsyncError } from '../../../src/errors.ts';
 import type { LoadResult } from '../../../src/types.ts';
 import type { Server } from '../client.ts';
-import { NO_RESULT, recordRun } from '../history.ts';
-import { literal, REJECTS_TABLE, RUNS_TABLE } from '../names.ts';
+import { insertRejects, NO_RESULT, recordRun, rejectsOfBlocks } from '../history.ts';
+import { REJECTS_TABLE, RUNS_TABLE } from '../names.ts';
 import type { Staging } from '../staging.ts';
-import { fileKey, type WorkState } from '../state.ts';
+import type { WorkState } from '../state.ts';
 
 export const DESTINATION = 'kafka';
 
@@ -43,25 +43,23 @@ export async function recordEnd(
   await recordRun(server, row, signal);
 }
 
-/** Records the rejects of the blocks, and the rows of which no message can be made, each line of a file once. */
+/**
+ * Records the rejects of the blocks, and the rows of which no message can be made, each line of a file once.
+ * @param most of each, at the most; null: all
+ */
 export async function recordRejected(
   staging: Staging,
   pipeline: string,
   work: WorkState,
+  most: number | null,
   signal: AbortSignal,
 ): Promise<void> {
-  const rejects = staging.server.table(REJECTS_TABLE);
-  const same = `pipeline = ${literal(pipeline)} AND file = ${literal(work.file.name)} AND _file_key = ${literal(fileKey(work.file))}`;
-  const insert = (from: string): string =>
-    `INSERT INTO ${rejects} (pipeline, file, file_date, line, reason, detail, raw, _file_key, _recorded_at)
-SELECT ${literal(pipeline)}, ${literal(work.file.name)}, ${literal(work.file.date)}, line, reason, detail, raw, ${literal(fileKey(work.file))}, now64(3)
-FROM (${from}) WHERE line NOT IN (SELECT line FROM ${rejects} WHERE ${same})`;
-  const ofBlocks = `SELECT reject.line AS line, reject.reason AS reason, reject.detail AS detail, base64Decode(reject.raw_base64) AS raw
-FROM (SELECT block, rejects FROM ${staging.table('blocks')} LIMIT 1 BY block) ARRAY JOIN rejects AS reject`;
+  const { server } = staging;
   const ofRows = `SELECT DISTINCT bitAnd(_version, toUInt64(${2n ** 37n - 1n})) AS line, '${TOO_LARGE}' AS reason, refused AS detail, raw
-FROM ${staging.table('rows')} WHERE _deleted`;
-  for (const from of [ofBlocks, ofRows]) {
-    await staging.owned(() => staging.server.command(insert(from), signal), signal);
+FROM ${staging.table('rows')} WHERE _deleted${most === null ? '' : ` LIMIT ${most}`}`;
+  for (const from of [rejectsOfBlocks(staging, most), ofRows]) {
+    const insert = insertRejects(server.table(REJECTS_TABLE), pipeline, work, from);
+    await staging.owned(() => server.command(insert, signal), signal);
   }
 }
 

@@ -17,7 +17,17 @@ import { buildNext, countLanded } from '../next.ts';
 import type { Staging } from '../staging.ts';
 import type { WorkState } from '../state.ts';
 import { numberOf, remade, statement } from '../statements.ts';
-import { checkRejected, checkRows, landedBlocks, sumBlocks, sumCounts, type Totals, verifyRows } from '../verify.ts';
+import {
+  checkRejected,
+  checkRows,
+  landedBlocks,
+  MOST_REJECTS_OF_FAILED,
+  sumBlocks,
+  sumCounts,
+  type Totals,
+  tooManyRejected,
+  verifyRows,
+} from '../verify.ts';
 import { versionOf } from '../version.ts';
 import { recordEnd, recordRejected } from './history.ts';
 import { encodeKeys } from './keys.ts';
@@ -63,10 +73,11 @@ export class StagedLoad implements PublishedLoad {
 
   async plan(blocks: number, everything: boolean, gates: Gates, signal: AbortSignal): Promise<PublishedWork> {
     const landed = sumBlocks(await landedBlocks(this.#staging, signal), blocks);
-    await recordRejected(this.#staging, this.#options.pipeline, this.#work, signal);
     const countRefused = `SELECT uniqExact(_version) AS n FROM ${this.#staging.table('rows')} WHERE _deleted`;
     const refused = await numberOf(this.#staging, countRefused, signal);
     const totals = { ...landed, rows: landed.rows - refused, rejected: landed.rejected + refused };
+    const most = tooManyRejected(totals, gates.maxRejected) ? MOST_REJECTS_OF_FAILED : null;
+    await recordRejected(this.#staging, this.#options.pipeline, this.#work, most, signal);
     checkRejected(totals, gates.maxRejected);
     if (gates.minRows !== null) checkRows(totals, gates.minRows.before, gates.minRows.share);
     await verifyRows(this.#staging, signal);

@@ -178,7 +178,14 @@ test('a comment is ours when it says so', () => {
 
 test('whatever makes a load another one gives it another key', () => {
   const file = { name: 'f', date: '2026-01-01', size: 5, etag: '"a"', lastModified: 'then' };
-  const request: LoadRequest = { pipeline: 'p', target: { dataset: 'dns' }, file, force: false, blockBytes: 1 };
+  const request: LoadRequest = {
+    pipeline: 'p',
+    target: { dataset: 'dns' },
+    file,
+    force: false,
+    blockBytes: 1,
+    blockLines: 1,
+  };
   const where = [{ column: 'country', values: ['de'] }];
   const keys = [
     loadKey(request, ['domain'], where),
@@ -187,6 +194,7 @@ test('whatever makes a load another one gives it another key', () => {
       (other) => loadKey({ ...request, file: { ...file, ...other } }, ['domain'], where),
     ),
     loadKey({ ...request, blockBytes: 2 }, ['domain'], where),
+    loadKey({ ...request, blockLines: 2 }, ['domain'], where),
     loadKey(request, ['domain', 'tld'], where),
     loadKey(request, ['domain'], []),
   ];
