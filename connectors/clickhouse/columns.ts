@@ -3,8 +3,18 @@ import { DomainsyncError } from '../../src/errors.ts';
 import type { Column } from '../../src/types.ts';
 import type { Server } from './client.ts';
 import { identifier, literal } from './names.ts';
-import { columnType, createLiveView, hashExpression, ownColumns, type TableMode, VIEW_COMMENT } from './schema.ts';
+import {
+  columnType,
+  createLiveView,
+  hashExpression,
+  ownColumns,
+  TABLE_KEYS,
+  type TableMode,
+  tableKeys,
+  VIEW_COMMENT,
+} from './schema.ts';
 import { commentOf, type LiveState, layoutOf } from './state.ts';
+import { together } from './together.ts';
 
 interface TableOptions {
   readonly table: string;
@@ -20,7 +30,7 @@ interface TableColumn {
 /**
  * Looks at the columns, and changes nothing. A column that a user added is no fault.
  * @returns those that the table was not made with and lacks
- * @throws DESTINATION_REFUSED for one that is gone, of another type, or not loaded any more
+ * @throws DESTINATION_REFUSED for one that is gone, of another type, or not loaded any more, and for a table with other keys
  */
 export async function checkColumns(
   server: Server,
@@ -29,7 +39,7 @@ export async function checkColumns(
   signal: AbortSignal,
 ): Promise<TableColumn[]> {
   const { table, mode, columns } = options;
-  const types = await columnTypes(server, table, signal);
+  const [types] = await together(columnTypes(server, table, signal), checkKeys(server, options, signal));
   const wanted = [...columns.map((column) => ({ name: column.name, type: columnType(column) })), ...ownColumns(mode)];
   const added = wanted.filter(({ name }) => !types.has(name) && !state.columns.includes(name) && !name.startsWith('_'));
   const faults = wanted.flatMap(({ name, type }) => {
@@ -84,6 +94,26 @@ export async function fitView(server: Server, options: TableOptions, signal: Abo
   await server.repeatable(createLiveView(fresh, server.table(table), mode, columns), signal);
   await server.command(`EXCHANGE TABLES ${fresh} AND ${server.table(`${table}_live`)}`, signal);
   await server.repeatable(`DROP VIEW IF EXISTS ${fresh} SYNC`, signal);
+}
+
+/** Rows that have landed cannot become part of a table that is sorted in another way, and there a row does not replace that of its domain. */
+async function checkKeys(server: Server, { table, mode }: TableOptions, signal: AbortSignal): Promise<void> {
+  const { database } = server;
+  const [has] = await server.query<{ sorting: string; partition: string }>(
+    `SELECT sorting_key AS sorting, partition_key AS partition FROM system.tables
+WHERE database = {database:String} AND name = {table:String}`,
+    signal,
+    { database, table },
+  );
+  const { sorting, partition } = TABLE_KEYS[mode];
+  if (has === undefined || (has.sorting === sorting && has.partition === partition)) return;
+  throw new DomainsyncError(
+    'DESTINATION_REFUSED',
+    `the keys of ${database}.${table} are not those of mode ${mode} (${tableKeys(mode)}): it is sorted by ${has.sorting} and partitioned by ${has.partition || 'nothing'}`,
+    {
+      hint: `Where a column was added to the sorting key: ALTER TABLE ${server.table(table)} MODIFY ${/ORDER BY .*/.exec(tableKeys(mode))?.[0]}. Otherwise drop ${table}, ${table}_live and ${table}_changes to load anew, or give the pipeline another table.`,
+    },
+  );
 }
 
 async function columnTypes(server: Server, table: string, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {

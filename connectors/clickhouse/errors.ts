@@ -69,6 +69,8 @@ const HINTS: Readonly<Record<string, string>> = {
   '396': LIMIT, // TOO_MANY_ROWS_OR_BYTES
   '452':
     'The profile of the user does not let it have that setting: take it out of clickhouse.settings if it stands there, or loosen the constraint.',
+  '469':
+    'The file has a row that a constraint of the table forbids: drop the constraint, or leave such rows out with where.', // VIOLATED_CONSTRAINT
   '497': 'Give the user of clickhouse.username the right that the message names, or name another user.',
   '516': 'Check clickhouse.username and clickhouse.password.',
 };

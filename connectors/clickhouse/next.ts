@@ -34,6 +34,9 @@ export async function countLanded(staging: Staging, signal: AbortSignal): Promis
   return { rows, unique: rows === all };
 }
 
+/** A table that merges rows away takes a projection, which a user may have added to the live table, only where it is told what becomes of it. */
+const WITH_PROJECTIONS = "deduplicate_merge_projection_mode = 'rebuild'";
+
 /**
  * Makes `next` anew: a table like the live one, to take its place or to give it a partition.
  * @param live the table that it is to be like
@@ -61,7 +64,7 @@ export async function buildNext(
  */
 export async function comparedRows(staging: Staging, live: Taker, signal: AbortSignal): Promise<string> {
   const settings = await landingSettings(staging.server, 'unmerged', signal);
-  const definition = `AS ${live.table} ENGINE = ${tableEngine('sync')} ${tableKeys('sync')} SETTINGS ${settings}`;
+  const definition = `AS ${live.table} ENGINE = ${tableEngine('sync')} ${tableKeys('sync')} SETTINGS ${settings}, ${WITH_PROJECTIONS}`;
   return attached(staging, 'next', live, definition, { partition: 'tuple()', from: staging.table('rows') }, signal);
 }
 
@@ -88,7 +91,7 @@ async function buildMerged(
   of: { readonly live: Taker; readonly mode: TableMode; readonly partition: string; readonly rows: number },
   signal: AbortSignal,
 ): Promise<string> {
-  const definition = `AS ${of.live.table} ENGINE = ReplacingMergeTree(_version) ${tableKeys(of.mode)}`;
+  const definition = `AS ${of.live.table} ENGINE = ReplacingMergeTree(_version) ${tableKeys(of.mode)} SETTINGS ${WITH_PROJECTIONS}`;
   const from = staging.table('rows');
   const merged = await attached(staging, 'merged', of.live, definition, { partition: of.partition, from }, signal);
   // Also where there is one part only: an insert does not merge the rows that it brings.

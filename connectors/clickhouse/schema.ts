@@ -60,8 +60,18 @@ export function hashOf(names: readonly string[]): string {
  * user can drop old ones.
  */
 export function tableKeys(mode: TableMode): string {
-  return mode === 'append' ? 'PARTITION BY (_source, _file_date) ORDER BY (domain, _file_date)' : 'ORDER BY domain';
+  const { partition, sorting } = TABLE_KEYS[mode];
+  return partition === '' ? `ORDER BY ${sorting}` : `PARTITION BY ${partition} ORDER BY (${sorting})`;
 }
+
+const ONE_PER_DOMAIN = { partition: '', sorting: 'domain' };
+
+/** These keys, as system.tables has them. */
+export const TABLE_KEYS: Readonly<Record<TableMode, { readonly partition: string; readonly sorting: string }>> = {
+  sync: ONE_PER_DOMAIN,
+  replace: ONE_PER_DOMAIN,
+  append: { partition: '(_source, _file_date)', sorting: 'domain, _file_date' },
+};
 
 const ENGINES: Readonly<Record<TableMode, string>> = {
   sync: 'ReplacingMergeTree(_version, _deleted)',
