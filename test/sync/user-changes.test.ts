@@ -11,23 +11,26 @@ const WORLD = createWorld({ rows: 300 });
 const MODES = ['sync', 'replace', 'append'] as const;
 type Mode = (typeof MODES)[number];
 
+/** Experiments of 25.8, which a user has to switch on. */
+const ADDED_SINCE =
+  stockEngine() === null
+    ? ["ADD INDEX four domain TYPE text(tokenizer = 'splitByNonAlpha')", 'ADD STATISTICS tld TYPE uniq']
+    : [];
 const ADDED = [
+  ...ADDED_SINCE,
   'ADD INDEX one tld TYPE minmax',
   'ADD INDEX two domain TYPE bloom_filter',
   'ADD INDEX three tld TYPE set(10)',
-  // An experiment of 25.8, which a user has to switch on.
-  ...(stockEngine() === null ? ["ADD INDEX four domain TYPE text(tokenizer = 'splitByNonAlpha')"] : []),
   'MODIFY COLUMN domain CODEC(ZSTD(3))',
   "COMMENT COLUMN tld 'mine'",
   'MODIFY TTL _file_date + INTERVAL 50 YEAR',
-  'MODIFY COLUMN tld TTL _file_date + INTERVAL 50 YEAR',
+  'MODIFY COLUMN tld LowCardinality(String) TTL _file_date + INTERVAL 50 YEAR',
   "ADD COLUMN note String DEFAULT 'n'",
   'ADD COLUMN plain UInt8',
   'ADD COLUMN upper String MATERIALIZED upper(domain)',
   'ADD COLUMN lower String ALIAS lower(domain)',
   "ADD COLUMN given String EPHEMERAL ''",
   "ADD CONSTRAINT named CHECK domain != ''",
-  'ADD STATISTICS tld TYPE uniq',
   'MODIFY SETTING min_bytes_for_wide_part = 1',
   'ADD PROJECTION counted (SELECT tld, count() GROUP BY tld)',
   'ADD PROJECTION sorted (SELECT * ORDER BY tld)',
