@@ -252,15 +252,17 @@ export class Server {
   }
 
   async #askIdentity(signal: AbortSignal): Promise<ServerIdentity> {
-    const ask = async <Row>(sql: string): Promise<Row | undefined> => {
-      const answer = await withRetry(() => this.#guarded(() => this.#rows<Row>(sql, signal), signal), {
+    const ask = async <Row>(sql: string, params: Readonly<Record<string, unknown>> = {}): Promise<Row | undefined> => {
+      const answer = await withRetry(() => this.#guarded(() => this.#rows<Row>(sql, signal, params), signal), {
         signal,
         policy: (error) => this.#patience(error),
       });
       return answer.value[0];
     };
     const identity = (await ask<ServerIdentity>(SELECT_IDENTITY)) as ServerIdentity;
-    return identity.uuid === NO_UUID ? { ...identity, ...(await ask<{ folder: string }>(SELECT_FOLDER)) } : identity;
+    return identity.uuid === NO_UUID
+      ? { ...identity, ...(await ask<{ folder: string }>(SELECT_FOLDER, { database: this.database })) }
+      : identity;
   }
 
   async #guarded<T>(statement: () => Promise<T>, signal: AbortSignal): Promise<T> {

@@ -11,13 +11,13 @@ export interface ServerIdentity {
   /** Kept in its data folder; zeros where it has none, as servers out of `clickhouse local` have. */
   readonly uuid: string;
   readonly host: string;
-  /** Of its data; asked for only where there is no UUID. */
+  /** Of its database; asked for only where there is no UUID. Empty: there is no such database yet. */
   readonly folder: string;
 }
 
 export const SELECT_IDENTITY =
   "SELECT displayName() AS displayName, toString(serverUUID()) AS uuid, hostName() AS host, '' AS folder";
-export const SELECT_FOLDER = "SELECT path AS folder FROM system.disks WHERE name = 'default'";
+export const SELECT_FOLDER = 'SELECT data_path AS folder FROM system.databases WHERE name = {database:String}';
 
 export const NO_UUID = '00000000-0000-0000-0000-000000000000';
 
@@ -91,7 +91,8 @@ export class SameServer {
 
 function isSame(one: ServerIdentity, other: ServerIdentity): boolean {
   if (one.uuid !== NO_UUID || other.uuid !== NO_UUID) return one.uuid === other.uuid;
-  return one.host === other.host && one.folder === other.folder;
+  const sameFolder = one.folder === '' || other.folder === '' || one.folder === other.folder;
+  return one.host === other.host && sameFolder;
 }
 
 function differentServers(one: ServerIdentity, other: ServerIdentity): DomainsyncError {
