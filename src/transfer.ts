@@ -119,8 +119,8 @@ async function passBlock(
   }
   const encoded = await encode(only === null ? block : { ...block, only });
   await turn;
-  free(encoded.rejects.buffer);
   await pass.write(encoded, signal);
+  free(encoded.rejects.buffer);
   return encoded.counts;
 }
 
