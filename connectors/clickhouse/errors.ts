@@ -16,7 +16,11 @@ export const SERVER_CODES = {
 } as const;
 
 /** Codes for what is not there. */
-const MISSING_CODES: ReadonlySet<string> = new Set([SERVER_CODES.UNKNOWN_TABLE, SERVER_CODES.UNKNOWN_DATABASE]);
+const MISSING_CODES: ReadonlySet<string> = new Set([
+  SERVER_CODES.UNKNOWN_TABLE,
+  SERVER_CODES.UNKNOWN_DATABASE,
+  SERVER_CODES.CANNOT_GET_CREATE_TABLE_QUERY,
+]);
 
 /** Codes which say that the server is there but cannot serve now: waiting may help. */
 const RETRYABLE_CODES: ReadonlySet<string> = new Set([

@@ -29,15 +29,12 @@ const ASKED_AGAIN = 5;
 /** Asks whoever answers, once. */
 export type AskIdentity = (signal: AbortSignal) => Promise<ServerIdentity>;
 
-/**
- * The server that answers are expected from. States: unknown (names are only collected), then known by `identify`, which
- * each run asks for anew: a server that was replaced between two runs is no fault.
- */
+/** The server that answers are expected from. States: unknown (names are only collected), then known by `identify`, for good. */
 export class SameServer {
   readonly #ask: AskIdentity;
   #expected: ServerIdentity | null = null;
   /** Display names under which the expected server has answered. */
-  #names = new Set<string>();
+  readonly #names = new Set<string>();
 
   constructor(ask: AskIdentity) {
     this.#ask = ask;
@@ -46,12 +43,17 @@ export class SameServer {
   /** Asks several times at once who answers. @throws DESTINATION_REFUSED where that is not always the same server */
   async identify(signal: AbortSignal): Promise<void> {
     const answers = await Promise.all(Array.from({ length: ASKED_AT_ONCE }, () => this.#ask(signal)));
-    const [first, ...others] = answers;
-    if (first === undefined) return;
-    const other = others.find((one) => !isSame(first, one));
-    if (other !== undefined) throw differentServers(first, other);
-    this.#expected = first;
-    this.#names = new Set(answers.map(({ displayName }) => displayName));
+    const expected = this.#expected ?? answers[0];
+    if (expected === undefined) return;
+    const other = answers.find((one) => !isSame(expected, one));
+    if (other !== undefined) throw differentServers(expected, other);
+    const names = new Set(answers.map(({ displayName }) => displayName));
+    // Of statements before, and beside the questions.
+    const strange = [...this.#names].find((name) => !names.has(name));
+    if (this.#expected === null && strange !== undefined)
+      throw differentServers(expected, { ...expected, displayName: strange });
+    this.#expected = expected;
+    for (const name of names) this.#names.add(name);
   }
 
   /**
@@ -104,7 +106,7 @@ function differentServers(one: ServerIdentity, other: ServerIdentity): Domainsyn
     'DESTINATION_REFUSED',
     `answers come from different ClickHouse servers, ${named(one)} and ${named(other)}: a load would be spread over them`,
     {
-      hint: 'clickhouse.url names a load balancer: name the address of one server in its place.',
+      hint: 'If clickhouse.url names a load balancer, name the address of one server in its place. If the server was replaced by another one, start domainsync anew.',
     },
   );
 }
