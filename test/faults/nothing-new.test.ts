@@ -59,7 +59,9 @@ test.each([
     }
     await project.sandbox.publish();
     expect((await project.run('sync')).code).toBe(0);
-    expect(await project.query("SELECT count() > 0 AS some FROM dns_live WHERE dns_status IS NOT NULL")).toEqual([{ some: 1 }]);
+    expect(await project.query('SELECT count() > 0 AS some FROM dns_live WHERE dns_status IS NOT NULL')).toEqual([
+      { some: 1 },
+    ]);
   });
 });
 
