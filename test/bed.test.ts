@@ -60,7 +60,7 @@ describeWhere(lackOfBed('25.8', { zookeeper: false }), 'a server alone', () => {
   });
 
   test('a bed that is no longer wanted while it starts leaves nothing', async () => {
-    await expect(startBed({ alone: true, signal: AbortSignal.timeout(500) })).rejects.toThrow();
+    await expect(startBed({ alone: true, signal: AbortSignal.timeout(100) })).rejects.toThrow();
   });
 });
 
