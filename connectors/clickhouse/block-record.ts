@@ -1,6 +1,7 @@
 /** A block on its way into the staging tables: its rows, and the record that it has landed. */
 import type { EncodedBlock } from '../../src/types.ts';
 import type { Server } from './client.ts';
+import { leb128 } from './leb128.ts';
 
 /** The columns of `blocks`, in the order in which they are sent. */
 export const BLOCK_COLUMNS = `block UInt32, first_line UInt64, lines UInt64, blank UInt64, rejected UInt64, filtered UInt64, rows UInt64,
@@ -41,23 +42,15 @@ function recordHead({ number, firstLine, counts, lineOffsetSum, sourceColumns }:
   const words = BigUint64Array.from([firstLine, lines, blank, rejected, filtered, rows, lineOffsetSum].map(BigInt));
   const names = sourceColumns.flatMap((name) => {
     const text = Buffer.from(name);
-    return [lengthOf(text.length), text];
+    return [Buffer.from(leb128(text.length)), text];
   });
   return Buffer.concat([
     numbers,
     Buffer.from(words.buffer),
-    lengthOf(sourceColumns.length),
+    Buffer.from(leb128(sourceColumns.length)),
     ...names,
-    lengthOf(rejected),
+    Buffer.from(leb128(rejected)),
   ]);
-}
-
-/** Unsigned LEB128. */
-function lengthOf(value: number): Buffer {
-  const bytes: number[] = [];
-  let rest = value;
-  for (; rest > 0x7f; rest >>>= 7) bytes.push((rest & 0x7f) | 0x80);
-  return Buffer.from([...bytes, rest]);
 }
 
 /**

@@ -14,6 +14,7 @@ import type { ScanExports } from '../../src/scan/module.ts';
 import { ScannedRows } from '../../src/scan/scanned-rows.ts';
 import { copyInto, LARGE_CAPACITY } from '../../src/shared-memory.ts';
 import type { Column, FileDate, RowWriter, Where } from '../../src/types.ts';
+import { leb128 } from './leb128.ts';
 import { columnType } from './schema.ts';
 import { DAYS_SHIFT, versionOf } from './version.ts';
 
@@ -89,7 +90,7 @@ class NativeRows extends ScannedRows<NativeExports> {
 
   #pieces(rows: number): Buffer<ArrayBuffer>[] {
     const heads = this.#heads;
-    const pieces = [Buffer.from([...lengthOf(heads.length), ...lengthOf(rows)])];
+    const pieces = [Buffer.from([...leb128(heads.length), ...leb128(rows)])];
     const written = heads.length - 2;
     const start = this.module.exports.textRoom(written * TOLD_WORDS * 4);
     this.module.exports.tell(start);
@@ -139,15 +140,7 @@ function headOf(name: string, type: string): Buffer<ArrayBuffer> {
 
 function textOf(text: string): Buffer<ArrayBuffer> {
   const bytes = Buffer.from(text);
-  return Buffer.concat([Buffer.from(lengthOf(bytes.length)), bytes]);
-}
-
-/** Unsigned LEB128. */
-function lengthOf(value: number): number[] {
-  const bytes: number[] = [];
-  let rest = value;
-  for (; rest > 0x7f; rest >>>= 7) bytes.push((rest & 0x7f) | 0x80);
-  return [...bytes, rest];
+  return Buffer.concat([Buffer.from(leb128(bytes.length)), bytes]);
 }
 
 function joined(pieces: readonly Buffer<ArrayBuffer>[], room: Uint8Array | undefined): Uint8Array {
