@@ -37,13 +37,13 @@ export interface PrepareOptions {
 }
 
 /**
- * Makes what is missing: database, tables, views, columns. What is there is left as it is.
- * @throws DESTINATION_FOREIGN_TABLE, DESTINATION_REFUSED when the server is too old, its user lacks rights, or the table is of
- *   another mode or with other columns than the pipeline
+ * Makes what is missing: database, tables, views, columns. What is there is left as it is. On a server that is fit, which the run
+ * has found out first (refuseUnfitServer).
+ * @throws DESTINATION_FOREIGN_TABLE, DESTINATION_REFUSED when its user lacks rights, or the table is of another mode or with other
+ *   columns than the pipeline
  */
 export async function prepareTables(server: Server, options: PrepareOptions, signal: AbortSignal): Promise<void> {
   const { table } = options;
-  await refuseUnfitServer(server, signal);
   await refuseWithoutRights(server, options, signal);
   await ensureDatabase(server, signal);
   const names = [table, `${table}_live`, `${table}_changes`, RUNS_TABLE, REJECTS_TABLE, HELD_TABLE];
