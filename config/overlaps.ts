@@ -1,6 +1,6 @@
 /** Which pipelines may write to one table or topic (contract 2, last paragraph). */
 import { selectColumns } from '../src/rows/columns.ts';
-import { sourceKey } from '../src/types.ts';
+import { sourceKey } from '../src/types/index.ts';
 import type { Pipeline } from './schema.ts';
 import type { Fault } from './values.ts';
 

@@ -1,7 +1,7 @@
 /** What a file may say of one pipeline (contract 2), with the defaults. */
 import { z } from 'zod';
 import { COLUMNS } from '../src/rows/columns.ts';
-import type { Slice, SliceScope } from '../src/types.ts';
+import type { Slice, SliceScope } from '../src/types/index.ts';
 import { cronFault } from './cron.ts';
 import { EnvText } from './substitute.ts';
 import {

@@ -8,24 +8,24 @@ import { loadConfig } from '../config/load.ts';
 import { nearest } from '../config/nearest.ts';
 import { redactor } from '../config/redact.ts';
 import type { Config, Pipeline } from '../config/schema.ts';
+import { recentRuns } from '../connectors/clickhouse/history/recent-runs.ts';
 import { type ClickHouse, openClickHouse } from '../connectors/clickhouse/index.ts';
-import { recentRuns } from '../connectors/clickhouse/recent-runs.ts';
+import { createLocalRateLimiter, LIMITS } from '../connectors/dataset-service/http/rate-limit.ts';
 import { createDatasetService, type DatasetService } from '../connectors/dataset-service/index.ts';
-import { createLocalRateLimiter, LIMITS } from '../connectors/dataset-service/rate-limit.ts';
 import type { Kafka } from '../connectors/kafka/index.ts';
-import { DEFAULT_BLOCK_BYTES } from './blocks.ts';
-import type { App, PipelineHandle, ServerFacts } from './commands/app.ts';
-import { clickhouseCommand } from './commands/clickhouse.ts';
-import type { DemoApp } from './commands/demo.ts';
-import { tellFailure, tellUsage } from './commands/failure.ts';
-import { buildProgram, type GlobalOptions } from './commands/program.ts';
-import type { ServiceNeed } from './commands/register.ts';
-import { asDomainsyncError, DomainsyncError, interrupted } from './errors.ts';
-import { createLogger } from './logger.ts';
-import { createProgress } from './progress.ts';
+import type { App, PipelineHandle, ServerFacts } from './cli/app.ts';
+import { clickhouseCommand } from './cli/commands/clickhouse.ts';
+import type { DemoApp } from './cli/commands/demo.ts';
+import { tellFailure, tellUsage } from './cli/failure.ts';
+import { buildProgram, type GlobalOptions } from './cli/program.ts';
+import { createProgress } from './cli/progress.ts';
+import type { ServiceNeed } from './cli/register.ts';
+import { keepStandardStreams } from './cli/standard-streams.ts';
+import { asDomainsyncError, DomainsyncError, interrupted } from './common/errors.ts';
+import { createLogger } from './common/logger.ts';
+import { DEFAULT_BLOCK_BYTES } from './pipeline/blocks.ts';
 import { selectColumns } from './rows/columns.ts';
-import { keepStandardStreams } from './standard-streams.ts';
-import type { Destination, RateLimiter } from './types.ts';
+import type { Destination, RateLimiter } from './types/index.ts';
 import { digestOf } from './worker/digest.ts';
 import type { Setup, SharedLimiter } from './worker/setup.ts';
 import type { Times } from './worker/times.ts';
@@ -285,7 +285,7 @@ function workerSetup(config: Config, options: GlobalOptions, signal: AbortSignal
 
 async function demo(options: GlobalOptions, signal: AbortSignal): Promise<number> {
   // Loaded when asked for: a load's memory should not hold a data generator.
-  const { demoCommand } = await import('./commands/demo.ts');
+  const { demoCommand } = await import('./cli/commands/demo.ts');
   const openDemo = async (path: string, env: Readonly<Record<string, string>>): Promise<DemoApp> => {
     const opened = open(loadConfig({ path, env, needs: { service: true } }), options, signal);
     const clickhouse = await opened.clickhouse();

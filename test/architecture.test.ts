@@ -11,19 +11,19 @@ const VENDORS = ['bullmq', 'ioredis', 'kafkajs', '@clickhouse/client', 'undici']
 const VENDORS_OF_THE_WORKER = ['bullmq', 'ioredis'];
 /** What the two outer halves may know of `src/`. */
 const FOR_CONNECTORS = [
-  'src/types.ts',
-  'src/errors.ts',
-  'src/retry.ts',
+  'src/types/index.ts',
+  'src/common/errors.ts',
+  'src/common/retry.ts',
   // The machine, not the pipeline: a file that grows, and which process owns what.
-  'src/spool.ts',
-  'src/process-identity.ts',
-  'src/shared-memory.ts',
+  'src/common/spool.ts',
+  'src/common/process-identity.ts',
+  'src/common/shared-memory.ts',
   // What a format that is written in WebAssembly is built on.
   'src/scan/module.ts',
   'src/scan/scanned-rows.ts',
 ];
 const FOR_FORMATS = 'src/scan/assembly/';
-const FOR_CONFIG = ['src/types.ts', 'src/errors.ts', 'src/rows/columns.ts'];
+const FOR_CONFIG = ['src/types/index.ts', 'src/common/errors.ts', 'src/rows/columns.ts'];
 const COMPOSITION_ROOT = 'src/cli.ts';
 const LONGEST_FILE = 300;
 
@@ -80,7 +80,7 @@ function fileReason(from: string, to: string): string | null {
   }
   const own = from.split('/').slice(0, 2).join('/');
   if (to.startsWith(`${own}/`) || FOR_CONNECTORS.includes(to)) return null;
-  if (from.startsWith(`${own}/assembly/`) && to.startsWith(FOR_FORMATS)) return null;
+  if (from.startsWith(`${own}/format/assembly/`) && to.startsWith(FOR_FORMATS)) return null;
   return `a connector knows its own folder and ${FOR_CONNECTORS.join(', ')}`;
 }
 
@@ -102,35 +102,35 @@ function sources(): string[] {
 
 test('the sources keep the rules', () => {
   const paths = sources();
-  expect(paths).toContain('src/types.ts');
+  expect(paths).toContain('src/types/index.ts');
   expect(paths).toContain('config/load.ts');
   expect(paths.flatMap((path) => violations(path, readFileSync(join(ROOT, path), 'utf8')))).toEqual([]);
 });
 
 test.each([
-  ['src/run.ts', "import { x } from '../connectors/clickhouse/sql.ts';"],
-  ['src/run.ts', "import type { Config } from '../config/schema.ts';"],
-  ['src/run.ts', "import {\n  a,\n  type B,\n} from '../config/schema.ts';"],
-  ['src/commands/sync.ts', "export * from '../../connectors/kafka/messages.ts';"],
-  ['src/run.ts', "export type { A } from '../config/schema.ts';"],
-  ['src/run.ts', "const x = await import('../connectors/clickhouse/sql.ts');"],
-  ['src/run.ts', "type X = import('../config/schema.ts').Config;"],
+  ['src/pipeline/run.ts', "import { x } from '../../connectors/clickhouse/sql.ts';"],
+  ['src/pipeline/run.ts', "import type { Config } from '../../config/schema.ts';"],
+  ['src/pipeline/run.ts', "import {\n  a,\n  type B,\n} from '../../config/schema.ts';"],
+  ['src/cli/commands/sync.ts', "export * from '../../../connectors/kafka/messages.ts';"],
+  ['src/pipeline/run.ts', "export type { A } from '../../config/schema.ts';"],
+  ['src/pipeline/run.ts', "const x = await import('../../connectors/clickhouse/sql.ts');"],
+  ['src/pipeline/run.ts', "type X = import('../../config/schema.ts').Config;"],
   ['src/encode/pool.ts', "new Worker(new URL('../../connectors/clickhouse/native.ts', import.meta.url));"],
-  ['src/run.ts', "import '../test/tools/build.ts';"],
-  ['src/run.ts', "import { request } from 'undici';"],
+  ['src/pipeline/run.ts', "import '../../test/tools/build.ts';"],
+  ['src/pipeline/run.ts', "import { request } from 'undici';"],
   ['src/cli.ts', "import { createClient } from '@clickhouse/client';"],
   ['src/worker/job.ts', "import { Kafka } from 'kafkajs';"],
-  ['src/run.ts', "import { Worker } from 'bullmq';"],
-  ['src/run.ts', "import { parse } from 'yaml';"],
-  ['config/load.ts', "import { run } from '../src/run.ts';"],
+  ['src/pipeline/run.ts', "import { Worker } from 'bullmq';"],
+  ['src/pipeline/run.ts', "import { parse } from 'yaml';"],
+  ['config/load.ts', "import { run } from '../src/pipeline/run.ts';"],
   ['config/load.ts', "import { x } from '../connectors/kafka/messages.ts';"],
   ['config/load.ts', "import Redis from 'ioredis';"],
   ['connectors/kafka/messages.ts', "import { x } from '../clickhouse/sql.ts';"],
   ['connectors/kafka/messages.ts', "import { x } from '../../src/rows/columns.ts';"],
   ['connectors/kafka/messages.ts', "import type { Config } from '../../config/schema.ts';"],
   ['connectors/clickhouse/embedded/server.ts', "import { x } from '../../shared.ts';"],
-  ['src/run.ts', 'const home = process.env.HOME;'],
-  ['src/run.ts', "const home = process['env']['HOME'];"],
+  ['src/pipeline/run.ts', 'const home = process.env.HOME;'],
+  ['src/pipeline/run.ts', "const home = process['env']['HOME'];"],
   ['connectors/kafka/messages.ts', "import { argv, env } from 'node:process';"],
 ])('it is a fault in %s: %s', (path, source) => {
   expect(violations(path, source)).toHaveLength(1);
@@ -141,19 +141,22 @@ test.each([
     'src/cli.ts',
     "import { loadConfig } from '../config/load.ts';\nimport { x } from '../connectors/kafka/messages.ts';",
   ],
-  ['src/worker/job.ts', "import { Worker } from 'bullmq';\nimport { run } from '../run.ts';"],
-  ['src/commands/sync.ts', "import { readFile } from 'node:fs/promises';\nimport { run } from '../run.ts';"],
+  ['src/worker/job.ts', "import { Worker } from 'bullmq';\nimport { run } from '../pipeline/run.ts';"],
+  [
+    'src/cli/commands/sync.ts',
+    "import { readFile } from 'node:fs/promises';\nimport { run } from '../../pipeline/run.ts';",
+  ],
   [
     'config/load.ts',
     "import { parse } from 'yaml';\nconst x = process.env['X'];\nimport { COLUMNS } from '../src/rows/columns.ts';",
   ],
   [
     'connectors/clickhouse/embedded/server.ts',
-    "import { x } from '../sql.ts';\nimport { y } from '../../../src/errors.ts';",
+    "import { x } from '../sql.ts';\nimport { y } from '../../../src/common/errors.ts';",
   ],
-  ['connectors/dataset-service/client.ts', "import { Agent } from 'undici';"],
+  ['connectors/dataset-service/http/client.ts', "import { Agent } from 'undici';"],
   [
-    'src/run.ts',
+    'src/pipeline/run.ts',
     "// as process.env, see import('../config/load.ts')\n/* import '../config/load.ts' */\nconst u = 'http://x';",
   ],
 ])('it is right in %s: %s', (path, source) => {
@@ -161,6 +164,8 @@ test.each([
 });
 
 test('a file may have so many lines and no more', () => {
-  expect(violations('src/run.ts', 'x;\n'.repeat(LONGEST_FILE))).toEqual([]);
-  expect(violations('src/run.ts', 'x;\n'.repeat(LONGEST_FILE + 1))).toEqual(['src/run.ts has 301 lines, 300 at most']);
+  expect(violations('src/pipeline/run.ts', 'x;\n'.repeat(LONGEST_FILE))).toEqual([]);
+  expect(violations('src/pipeline/run.ts', 'x;\n'.repeat(LONGEST_FILE + 1))).toEqual([
+    'src/pipeline/run.ts has 301 lines, 300 at most',
+  ]);
 });

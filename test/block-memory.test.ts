@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { BlockMemory } from '../src/block-memory.ts';
+import { BlockMemory } from '../src/common/block-memory.ts';
 
 const MiB = 2 ** 20;
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { BlockMemory } from '../src/block-memory.ts';
-import { DEFAULT_BLOCK_BYTES, MAX_BLOCK_LINES, type SharedBlock, splitBlocks } from '../src/blocks.ts';
+import { BlockMemory } from '../src/common/block-memory.ts';
+import { DomainsyncError } from '../src/common/errors.ts';
 import { MAX_LINE_BYTES } from '../src/encode/limits.ts';
-import { DomainsyncError } from '../src/errors.ts';
+import { DEFAULT_BLOCK_BYTES, MAX_BLOCK_LINES, type SharedBlock, splitBlocks } from '../src/pipeline/blocks.ts';
 import { chunked, random } from './support/zst.ts';
 
 const NEVER = new AbortController().signal;

@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 import { constants, createZstdCompress } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { DomainsyncError } from '../src/errors.ts';
-import { decompress } from '../src/frames.ts';
+import { DomainsyncError } from '../src/common/errors.ts';
+import { decompress } from '../src/zstd/frames.ts';
 import { chunked, collect, frame, handFrame, random, skippable } from './support/zst.ts';
 
 const NEVER = new AbortController().signal;

@@ -1,6 +1,4 @@
 import { expect, test } from 'vitest';
-import { DomainsyncError } from '../src/errors.ts';
-import { createLogger, type LogLevel } from '../src/logger.ts';
 import {
   displayWidth,
   errorDocument,
@@ -12,7 +10,9 @@ import {
   printable,
   printJson,
   printTable,
-} from '../src/output.ts';
+} from '../src/cli/output.ts';
+import { DomainsyncError } from '../src/common/errors.ts';
+import { createLogger, type LogLevel } from '../src/common/logger.ts';
 
 class Sink {
   text = '';

@@ -1,6 +1,6 @@
 import { Writable } from 'node:stream';
 import { expect, test } from 'vitest';
-import { createProgress, LINE_EVERY } from '../src/progress.ts';
+import { createProgress, LINE_EVERY } from '../src/cli/progress.ts';
 
 class Terminal extends Writable {
   readonly isTTY = true;

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { DomainsyncError } from '../src/errors.ts';
-import { GrowingFile, openLocalFile } from '../src/spool.ts';
-import type { RemoteFile } from '../src/types.ts';
+import { DomainsyncError } from '../src/common/errors.ts';
+import { GrowingFile, openLocalFile } from '../src/common/spool.ts';
+import type { RemoteFile } from '../src/types/index.ts';
 import { collect, random } from './support/zst.ts';
 
 const NEVER = new AbortController().signal;

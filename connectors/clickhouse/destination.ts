@@ -1,6 +1,6 @@
 /** The ClickHouse destination of one pipeline. */
 import { randomUUID } from 'node:crypto';
-import { asDomainsyncError, DomainsyncError } from '../../src/errors.ts';
+import { asDomainsyncError, DomainsyncError } from '../../src/common/errors.ts';
 import {
   type Destination,
   type DestinationStatus,
@@ -13,27 +13,27 @@ import {
   type RolledBack,
   sameFile,
   sourceKey,
-} from '../../src/types.ts';
-import type { LiveTables } from './apply.ts';
-import type { Server } from './client.ts';
-import { readLiveState } from './held.ts';
-import { heldBeside, holding, previousTable, revisionOf, type TablePart } from './holding.ts';
-import { type LiveTable, misplacedRecord, settleRecord } from './live-table.ts';
-import { ClickHouseLoad, type LoadContext } from './load.ts';
-import type { NativeOptions } from './native.ts';
-import type { ClickHouseDestinationOptions } from './options.ts';
-import { isOther, recordGivenUp, refuseOther } from './other-table.ts';
-import { refuseUnfitServer } from './placement.ts';
-import { prepareTables, refuseUnfit, restoreView } from './prepare.ts';
-import { listRejects, reportOf } from './report.ts';
-import { refuseWithoutRights } from './rights.ts';
-import { completeRollback, type RollbackTables, rollBack, unlessAtWork } from './rollback.ts';
-import { createStaging, letGoOnFailure, runElsewhere, type Staging, takeOver } from './staging.ts';
-import { LOST_KEY, listSets, unfinishedSet } from './staging-sets.ts';
-import { type HeldSource, loadKey, type WorkState } from './state.ts';
-import { landedBlocks } from './verify.ts';
+} from '../../src/types/index.ts';
+import type { ClickHouseDestinationOptions } from './destination-options.ts';
+import type { NativeOptions } from './format/native.ts';
+import { listRejects, reportOf } from './history/report.ts';
+import type { LiveTables } from './load/apply.ts';
+import { ClickHouseLoad, type LoadContext } from './load/load.ts';
+import { prepareTables, refuseUnfit, restoreView } from './load/prepare.ts';
+import { completeRollback, type RollbackTables, rollBack, unlessAtWork } from './load/rollback.ts';
+import { landedBlocks } from './load/verify.ts';
+import type { Server } from './server/client.ts';
+import { refuseUnfitServer } from './server/placement.ts';
+import { refuseWithoutRights } from './server/rights.ts';
+import { isOther, recordGivenUp, refuseOther } from './staging/other-table.ts';
+import { createStaging, letGoOnFailure, runElsewhere, type Staging, takeOver } from './staging/staging.ts';
+import { LOST_KEY, listSets, unfinishedSet } from './staging/staging-sets.ts';
+import { heldBeside, holding, previousTable, revisionOf, type TablePart } from './state/current-snapshot.ts';
+import { type LiveTable, misplacedRecord, settleRecord } from './state/live-table.ts';
+import { readLiveState } from './state/loaded-files.ts';
+import { type HeldSource, loadKey, type WorkState } from './state/table-comment.ts';
 
-export type { ClickHouseDestinationOptions } from './options.ts';
+export type { ClickHouseDestinationOptions } from './destination-options.ts';
 
 export class ClickHouseDestination implements Destination {
   readonly name = 'clickhouse';

@@ -1,11 +1,11 @@
 /** ClickHouse as a destination: one server, embedded or not, and a destination per pipeline on it. */
-import type { Destination, LeftBehind, PublishedIndex } from '../../src/types.ts';
-import { Server, type ServerOptions } from './client.ts';
+import type { Destination, LeftBehind, PublishedIndex } from '../../src/types/index.ts';
 import { ClickHouseDestination, type ClickHouseDestinationOptions } from './destination.ts';
 import { leaseEmbeddedServer } from './embedded/launch.ts';
-import { leftBehind } from './left-behind.ts';
-import { identifier } from './names.ts';
 import { ClickHousePublishedIndex, type PublishedOptions } from './published/index.ts';
+import { Server, type ServerOptions } from './server/client.ts';
+import { identifier } from './sql/names.ts';
+import { leftBehind } from './state/orphans.ts';
 
 /** Where the server is. */
 export interface ClickHouseOptions extends Omit<ServerOptions, 'url'> {

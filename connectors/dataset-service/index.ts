@@ -1,6 +1,6 @@
 /** The dataset service: a source of files, and its catalog and account. */
-import { asDomainsyncError } from '../../src/errors.ts';
-import { DEFAULT_RETRY_POLICY, type RetryPolicy, withRetry } from '../../src/retry.ts';
+import { asDomainsyncError } from '../../src/common/errors.ts';
+import { DEFAULT_RETRY_POLICY, type RetryPolicy, withRetry } from '../../src/common/retry.ts';
 import {
   type RateLimiter,
   type RemoteFile,
@@ -8,19 +8,19 @@ import {
   type Source,
   sourceKey,
   type Target,
-} from '../../src/types.ts';
-import type { ProxySettings } from './agent.ts';
-import { Client } from './client.ts';
-import { Downloads } from './downloads.ts';
-import { createServiceApi } from './endpoints.ts';
+} from '../../src/types/index.ts';
+import { createServiceApi } from './api/service-api.ts';
+import { Downloads } from './download/downloads.ts';
+import { probe } from './download/probe.ts';
+import { tidy } from './files/prune.ts';
+import { type Room, roomFor } from './files/room.ts';
+import type { ProxySettings } from './http/agent.ts';
+import { Client } from './http/client.ts';
+import { createLocalRateLimiter } from './http/rate-limit.ts';
+import { type RequestsLeft, remembering } from './http/rate-limit-observer.ts';
 import type { Log } from './log.ts';
-import { probe } from './probe.ts';
-import { createLocalRateLimiter } from './rate-limit.ts';
-import { type Room, roomFor } from './room.ts';
-import { tidy } from './tidy.ts';
-import { type RequestsLeft, remembering } from './told.ts';
 
-export { Client } from './client.ts';
+export { Client } from './http/client.ts';
 export type { Log } from './log.ts';
 
 const STALL_MS = 60_000;

@@ -1,6 +1,6 @@
 /** The Kafka destination of one pipeline. */
 import { createHash } from 'node:crypto';
-import { DomainsyncError } from '../../src/errors.ts';
+import { DomainsyncError } from '../../src/common/errors.ts';
 import {
   type Column,
   type Destination,
@@ -17,15 +17,15 @@ import {
   sourceKey,
   type Target,
   type Where,
-} from '../../src/types.ts';
-import type { Compression } from './compression.ts';
-import type { Connection } from './connection.ts';
+} from '../../src/types/index.ts';
 import { KafkaLoad } from './load.ts';
 import type { Log } from './log.ts';
-import { heldOf, type ProgressRecord, readProgress, samePoint } from './progress.ts';
-import { endsMatch, Publisher } from './publisher.ts';
-import { keysOf } from './rebuild.ts';
-import { ensureTopics, partitionCount, type TopicFacts } from './topics.ts';
+import { endsMatch, Publisher } from './producer/publisher.ts';
+import type { Compression } from './protocol/compression.ts';
+import type { Connection } from './protocol/connection.ts';
+import { keysOf } from './reader/rebuild.ts';
+import { heldOf, type ProgressRecord, readProgress, samePoint } from './topics/progress.ts';
+import { ensureTopics, partitionCount, type TopicFacts } from './topics/topics.ts';
 
 /** What a pipeline's configuration says of this destination. */
 export interface KafkaDestinationOptions {

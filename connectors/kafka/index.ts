@@ -1,7 +1,7 @@
 /** Kafka as a destination: one cluster, and a destination per pipeline on it. */
-import type { Destination } from '../../src/types.ts';
-import { Connection, type ConnectionOptions } from './connection.ts';
+import type { Destination } from '../../src/types/index.ts';
 import { KafkaDestination, type KafkaDestinationOptions } from './destination.ts';
+import { Connection, type ConnectionOptions } from './protocol/connection.ts';
 
 /** A cluster in use, until `close`. */
 export interface Kafka {

@@ -10,13 +10,13 @@ import {
   type PublishedWork,
   type ReadAgain,
   sourceKey,
-} from '../../src/types.ts';
+} from '../../src/types/index.ts';
 import type { KafkaDestinationOptions } from './destination.ts';
-import type { KeyWriterOptions } from './key-writer.ts';
-import { PlanSender } from './plan-sender.ts';
-import type { Publisher } from './publisher.ts';
-import { type BatchOptions, encodeHeaders } from './record-batch.ts';
-import type { TopicFacts } from './topics.ts';
+import type { KeyWriterOptions } from './format/key-writer.ts';
+import { PlanSender } from './producer/plan-sender.ts';
+import type { Publisher } from './producer/publisher.ts';
+import { type BatchOptions, encodeHeaders } from './protocol/record-batch.ts';
+import type { TopicFacts } from './topics/topics.ts';
 
 /** Recording why a load ended must not hang on a server that is gone. */
 const ABANDON_TIMEOUT_MS = 20_000;

@@ -1,12 +1,12 @@
 /** One block into a destination's wire format: every line becomes a row, is rejected, filtered or blank. */
-import { DomainsyncError } from '../errors.ts';
-import type { Block, BlockCounts, EncodedBlock, Encoding, RowWriter } from '../types.ts';
+import { DomainsyncError } from '../common/errors.ts';
+import type { Block, BlockCounts, EncodedBlock, Encoding, RowWriter } from '../types/index.ts';
 import { BlockLines } from './block-lines.ts';
+import { UsualLines } from './fast-path.ts';
 import { sweepAfter } from './heap.ts';
 import { MAX_LINE_BYTES } from './limits.ts';
-import { LineRules } from './line-rules.ts';
 import { RejectList } from './rejects.ts';
-import { UsualLines } from './usual-lines.ts';
+import { LineRules } from './slow-path.ts';
 
 /**
  * Encodes a block; what `writer` held before is given up. The block's bytes are only read, but for `room`.

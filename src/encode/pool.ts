@@ -1,10 +1,10 @@
 /** The threads that encode: no row is touched in the thread that holds locks and connections. */
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import type { BlockMemory } from '../block-memory.ts';
-import type { SharedBlock } from '../blocks.ts';
-import { asDomainsyncError, DomainsyncError, interrupted } from '../errors.ts';
-import type { EncodedBlock, Encoding } from '../types.ts';
+import type { BlockMemory } from '../common/block-memory.ts';
+import { asDomainsyncError, DomainsyncError, interrupted } from '../common/errors.ts';
+import type { SharedBlock } from '../pipeline/blocks.ts';
+import type { EncodedBlock, Encoding } from '../types/index.ts';
 import { type Answer, type Beginning, fromFailure, type Job, type ThreadStart } from './protocol.ts';
 
 /** The thread's entry as it lies beside this module: TypeScript in a checkout, JavaScript in a built package. */

@@ -1,6 +1,6 @@
 /** What the pool and its threads say to each other. Plain data; blocks lie in shared memory. */
-import { asDomainsyncError, DomainsyncError, type ErrorCode } from '../errors.ts';
-import type { Block, EncodedBlock, Encoding } from '../types.ts';
+import { asDomainsyncError, DomainsyncError, type ErrorCode } from '../common/errors.ts';
+import type { Block, EncodedBlock, Encoding } from '../types/index.ts';
 
 /** What a thread is started with: it imports the writer's module while it is not known yet what is to be written with it. */
 export interface ThreadStart {

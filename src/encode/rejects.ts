@@ -1,6 +1,6 @@
 /** The rejected lines of a block. */
-import { copyInto, LARGE_CAPACITY } from '../shared-memory.ts';
-import type { RejectReason } from '../types.ts';
+import { copyInto, LARGE_CAPACITY } from '../common/shared-memory.ts';
+import type { RejectReason } from '../types/index.ts';
 import { MAX_RAW_BYTES } from './limits.ts';
 
 /** A buffer for more is one that malloc gives back to the system when it is freed (shared-memory.ts). */

@@ -1,6 +1,6 @@
 /** The entry of an encoding thread: one block in, one encoded block out. */
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Encoding, RowWriter, RowWriterFactory } from '../types.ts';
+import type { Encoding, RowWriter, RowWriterFactory } from '../types/index.ts';
 import { encodeBlock } from './encode-block.ts';
 import { type Answer, type Beginning, type Job, type ThreadStart, toFailure } from './protocol.ts';
 

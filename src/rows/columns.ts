@@ -2,7 +2,7 @@
  * The schema, once (contract 3): ClickHouse tables, the normaliser, Kafka messages and the README's table come from
  * this list. Order: the key, then as the service lists its columns, then `unparsed`.
  */
-import type { Column, ColumnKind } from '../types.ts';
+import type { Column, ColumnKind } from '../types/index.ts';
 
 function column(name: string, from: string | null, kind: ColumnKind, description: string, low = false): Column {
   return {

@@ -1,5 +1,5 @@
 /** From a line's object to a row: every selected column in order, then what did not fit (contract 3). */
-import type { Column, RowWriter } from '../types.ts';
+import type { Column, RowWriter } from '../types/index.ts';
 import { COLUMNS } from './columns.ts';
 import { jsonText, type SourceRecord } from './json.ts';
 import { type ListEntries, sortEntries, toDnsRecords, toSocialNetworks, toTechnologies } from './maps.ts';

@@ -1,6 +1,6 @@
 /** Which rows are wanted (contract 2, `where`): compared as text, ignoring case, after normalisation. */
-import { DomainsyncError } from '../errors.ts';
-import type { Column, Where } from '../types.ts';
+import { DomainsyncError } from '../common/errors.ts';
+import type { Column, Where } from '../types/index.ts';
 import { COLUMNS } from './columns.ts';
 import { toDomain } from './domain.ts';
 import type { SourceRecord } from './json.ts';

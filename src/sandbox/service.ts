@@ -2,22 +2,22 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DomainsyncError } from '../errors.ts';
-import type { FileDate, Target } from '../types.ts';
-import { answerApi } from './api.ts';
-import type { CompressOptions } from './compress.ts';
-import type { Call, Context, LogEntry } from './context.ts';
-import { answerControl } from './control.ts';
+import { DomainsyncError } from '../common/errors.ts';
+import type { FileDate, Target } from '../types/index.ts';
+import type { CompressOptions } from './data/compress.ts';
+import { createWorld, type World, type WorldOptions } from './data/world.ts';
 import type { DatasetSlug } from './datasets.ts';
-import { answerDownload } from './download.ts';
-import { FaultBook, type FaultRule, faultOf } from './faults.ts';
-import { callerId, DEFAULT_KEY, identify, SANDBOX_KEY, type SandboxKey } from './keys.ts';
-import { RateLimiter, type RouteName } from './limits.ts';
-import { errorReply, jsonReply, type Reply } from './reply.ts';
-import { routeOf } from './routes.ts';
-import { send } from './send.ts';
-import { ALL_DATASETS, type CountryCase, type PublishedFile, Store, type StoredFile } from './store.ts';
-import { createWorld, type World, type WorldOptions } from './world.ts';
+import { answerApi } from './server/api.ts';
+import type { Call, Context, LogEntry } from './server/context.ts';
+import { answerControl } from './server/control.ts';
+import { answerDownload } from './server/download.ts';
+import { FaultBook, type FaultRule, faultOf } from './server/faults.ts';
+import { callerId, DEFAULT_KEY, identify, SANDBOX_KEY, type SandboxKey } from './server/keys.ts';
+import { RateLimiter, type RouteName } from './server/limits.ts';
+import { errorReply, jsonReply, type Reply } from './server/reply.ts';
+import { routeOf } from './server/routes.ts';
+import { send } from './server/send.ts';
+import { ALL_DATASETS, type CountryCase, type PublishedFile, Store, type StoredFile } from './server/store.ts';
 
 export interface SandboxOptions extends WorldOptions {
   /** Default 0: any free one. */

@@ -1,5 +1,5 @@
 /** How the schema is told to the scanner: the numbers of assembly/kinds.ts. */
-import type { Column } from '../types.ts';
+import type { Column } from '../types/index.ts';
 
 const KINDS = {
   domain: 0,

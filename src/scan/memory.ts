@@ -1,5 +1,5 @@
 /** The memory of a scanner's module, as the host reads and writes it. */
-import { copyInto } from '../shared-memory.ts';
+import { copyInto } from '../common/shared-memory.ts';
 
 /** Of UTF-8, for each UTF-16 unit. */
 const MAX_BYTES_PER_UNIT = 3;

@@ -1,7 +1,7 @@
 /** A module's scanner, told the schema and `where`. */
 import { MAX_LINE_BYTES } from '../encode/limits.ts';
 import { COLUMNS } from '../rows/columns.ts';
-import type { Column, LineScanner, TakenLines, Where } from '../types.ts';
+import type { Column, LineScanner, TakenLines, Where } from '../types/index.ts';
 import { scanDepth, scanKind } from './kinds.ts';
 import type { ScanExports, ScanModule } from './module.ts';
 

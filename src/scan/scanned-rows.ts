@@ -1,5 +1,5 @@
 /** Rows that a module writes: those of its scanner, and those that are handed over value by value. */
-import type { Column, LineScanner, RowWriter, Where } from '../types.ts';
+import type { Column, LineScanner, RowWriter, Where } from '../types/index.ts';
 import { openModule, type ScanExports, type ScanModule } from './module.ts';
 import { LISTED_KEYS, scannerOf } from './module-scanner.ts';
 

@@ -1,5 +1,5 @@
 /** Waits that have an end: what is only shown must not hang with what it shows. */
-import type { DomainsyncError } from '../errors.ts';
+import type { DomainsyncError } from '../common/errors.ts';
 
 /**
  * Runs the body with a signal that aborts with `late` after so long. Rejects then even where the body does not listen.

@@ -1,6 +1,6 @@
 /** What the worker gets from the composition root: one reading of the configuration, and what was opened for it. */
-import type { App, PipelineHandle } from '../commands/app.ts';
-import type { RateLimiter, ServiceRoute } from '../types.ts';
+import type { App, PipelineHandle } from '../cli/app.ts';
+import type { RateLimiter, ServiceRoute } from '../types/index.ts';
 
 /** A pipeline as the worker sees it. */
 export interface WorkerPipeline {

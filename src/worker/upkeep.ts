@@ -2,12 +2,12 @@
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { asDomainsyncError } from '../errors.ts';
-import type { JobContext } from './jobs.ts';
-import type { Poke } from './poke.ts';
-import { addSync } from './queues.ts';
-import type { WorkerRecord } from './records.ts';
-import { untilReady } from './redis.ts';
+import { asDomainsyncError } from '../common/errors.ts';
+import type { Poke } from './interruptible-wait.ts';
+import type { JobContext } from './queue/jobs.ts';
+import { addSync } from './queue/queues.ts';
+import { untilReady } from './redis/connections.ts';
+import type { WorkerRecord } from './redis/records.ts';
 
 /** A worker shows itself this often. */
 const SHOW_EVERY_MS = 10_000;

@@ -5,15 +5,15 @@
  */
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { createRowWriter } from '../../connectors/clickhouse/native.ts';
-import { JsonRows } from '../../connectors/kafka/json-rows.ts';
+import { createRowWriter } from '../../connectors/clickhouse/format/native.ts';
+import { JsonRows } from '../../connectors/kafka/format/json-rows.ts';
+import { printTable } from '../../src/cli/output.ts';
+import { LARGE_CAPACITY } from '../../src/common/shared-memory.ts';
 import { encodeBlock } from '../../src/encode/encode-block.ts';
-import { printTable } from '../../src/output.ts';
 import { COLUMNS } from '../../src/rows/columns.ts';
-import { generateLines } from '../../src/sandbox/generate.ts';
-import { createWorld } from '../../src/sandbox/world.ts';
-import { LARGE_CAPACITY } from '../../src/shared-memory.ts';
-import type { Encoding, RowWriter } from '../../src/types.ts';
+import { generateLines } from '../../src/sandbox/data/generate.ts';
+import { createWorld } from '../../src/sandbox/data/world.ts';
+import type { Encoding, RowWriter } from '../../src/types/index.ts';
 import { median } from './median.ts';
 
 const CONTENDERS = [

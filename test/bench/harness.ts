@@ -7,11 +7,11 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { leaseEmbeddedServer } from '../../connectors/clickhouse/embedded/launch.ts';
-import { compressTo } from '../../src/sandbox/compress.ts';
+import { compressTo } from '../../src/sandbox/data/compress.ts';
+import { generateLines } from '../../src/sandbox/data/generate.ts';
+import { createWorld, dateOf, type Rates } from '../../src/sandbox/data/world.ts';
 import type { DatasetSlug } from '../../src/sandbox/datasets.ts';
-import { generateLines } from '../../src/sandbox/generate.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/service.ts';
-import { createWorld, dateOf, type Rates } from '../../src/sandbox/world.ts';
 import { endServer } from '../support/servers.ts';
 import { type Finished, measured, usageOf } from './processes.ts';
 

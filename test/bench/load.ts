@@ -5,7 +5,7 @@
  */
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { printTable } from '../../src/output.ts';
+import { printTable } from '../../src/cli/output.ts';
 import { type Bench, type Measured, type SnapshotFile, snapshotFile, withBench } from './harness.ts';
 import { median } from './median.ts';
 import { createOwnTable, insertOwn } from './own-ingestion.ts';

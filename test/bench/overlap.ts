@@ -3,7 +3,7 @@
  * local file, and both, with the service slowed down so that downloading takes about as long as loading.
  */
 import { parseArgs } from 'node:util';
-import { printTable } from '../../src/output.ts';
+import { printTable } from '../../src/cli/output.ts';
 import { type Measured, snapshotFile, withBench } from './harness.ts';
 
 const DATASET = 'all-data';

@@ -3,7 +3,7 @@
  * rows cost should not depend on how many there are, nor should memory.
  */
 import { parseArgs } from 'node:util';
-import { printTable } from '../../src/output.ts';
+import { printTable } from '../../src/cli/output.ts';
 import { type Measured, snapshotFile, withBench } from './harness.ts';
 
 const { values } = parseArgs({

@@ -4,7 +4,7 @@
  * 4,000,000. Medians of the rounds; machines are shared, so compare what stands in one table.
  */
 import { parseArgs } from 'node:util';
-import { printTable } from '../../src/output.ts';
+import { printTable } from '../../src/cli/output.ts';
 import type { DatasetSlug } from '../../src/sandbox/datasets.ts';
 import { type Bench, type Measured, snapshotFile, withBench } from './harness.ts';
 import { median } from './median.ts';

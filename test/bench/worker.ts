@@ -8,7 +8,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { printTable } from '../../src/output.ts';
+import { printTable } from '../../src/cli/output.ts';
 import { DEFAULT_TIMES } from '../../src/worker/times.ts';
 import { until } from '../support/until.ts';
 import { withWorkers } from '../support/workers.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
-import { asDomainsyncError, DomainsyncError } from '../../src/errors.ts';
+import { asDomainsyncError, DomainsyncError } from '../../src/common/errors.ts';
 import { withProject } from '../support/project.ts';
 
 const BIN = fileURLToPath(new URL('../../src/bin.js', import.meta.url));

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { pino } from 'pino';
 import { nearest } from '../../config/nearest.ts';
 import { createDatasetService } from '../../connectors/dataset-service/index.ts';
-import type { App } from '../../src/commands/app.ts';
-import { createProgress } from '../../src/progress.ts';
+import type { App } from '../../src/cli/app.ts';
+import { createProgress } from '../../src/cli/progress.ts';
 
 export interface TestApp {
   readonly app: App;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { slugsOf } from '../../src/commands/known-datasets.ts';
-import { cellOf, fieldsOf, printDocument, printRecords } from '../../src/commands/records.ts';
-import { parseExactly } from '../../src/types.ts';
+import { slugsOf } from '../../src/cli/known-datasets.ts';
+import { cellOf, fieldsOf, printDocument, printRecords } from '../../src/cli/service-records.ts';
+import { parseExactly } from '../../src/types/index.ts';
 
 function printed(
   columns: number | undefined,

@@ -1,8 +1,8 @@
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { asDomainsyncError } from '../../src/errors.ts';
-import { readSample } from '../../src/sample-rows.ts';
-import { skippableFrame } from '../../src/sandbox/compress.ts';
+import { readSample } from '../../src/cli/commands/sample-rows.ts';
+import { asDomainsyncError } from '../../src/common/errors.ts';
+import { skippableFrame } from '../../src/sandbox/data/compress.ts';
 
 const NEVER = new AbortController().signal;
 const A = { Domain: 'a.com', 'DNS records': { MX: [{ host: 'mx', priority: 10 }] } };

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../config/load.ts';
-import { asDomainsyncError, type DomainsyncError } from '../../src/errors.ts';
+import { asDomainsyncError, type DomainsyncError } from '../../src/common/errors.ts';
 
 function thrownBy(action: () => unknown): DomainsyncError {
   try {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../config/load.ts';
-import { DomainsyncError } from '../../src/errors.ts';
+import { DomainsyncError } from '../../src/common/errors.ts';
 import { configOf, faultsIn, pipelineWith } from './tools.ts';
 
 const HOUR = 3_600_000;

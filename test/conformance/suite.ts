@@ -1,7 +1,7 @@
 /** What every destination does, whatever it is made of: each passes this suite. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { DomainsyncError } from '../../src/errors.ts';
-import type { Destination, EncodedBlock, Load } from '../../src/types.ts';
+import { DomainsyncError } from '../../src/common/errors.ts';
+import type { Destination, EncodedBlock, Load } from '../../src/types/index.ts';
 import type { Lab, LabFile } from '../support/lab.ts';
 import { dateOf, fileOf } from '../support/two-files.ts';
 import { expectedOf } from '../sync/oracle/oracle.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { encodeBlock } from '../../src/encode/encode-block.ts';
 import { MAX_LINE_BYTES, MAX_RAW_BYTES } from '../../src/encode/limits.ts';
 import { COLUMNS, selectColumns } from '../../src/rows/columns.ts';
-import type { Block, EncodedBlock, Encoding, Where } from '../../src/types.ts';
+import type { Block, EncodedBlock, Encoding, Where } from '../../src/types/index.ts';
 import { rejectsOf } from '../support/packed-rejects.ts';
 import { LineWriter } from './line-writer.ts';
 

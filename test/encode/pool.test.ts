@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { BlockMemory } from '../../src/block-memory.ts';
-import type { SharedBlock } from '../../src/blocks.ts';
+import { BlockMemory } from '../../src/common/block-memory.ts';
+import { DomainsyncError } from '../../src/common/errors.ts';
 import { createEncodePool, type EncodePool, type EncodePoolOptions } from '../../src/encode/pool.ts';
-import { DomainsyncError } from '../../src/errors.ts';
+import type { SharedBlock } from '../../src/pipeline/blocks.ts';
 import { selectColumns } from '../../src/rows/columns.ts';
-import type { EncodedBlock, Encoding } from '../../src/types.ts';
+import type { EncodedBlock, Encoding } from '../../src/types/index.ts';
 import { rejectsOf } from '../support/packed-rejects.ts';
 
 const LINES = new URL('./line-writer.ts', import.meta.url).href;

@@ -3,9 +3,9 @@
  * again. No such table is left by a run, or by what a killed run left and the next one found.
  */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { compressToBuffer } from '../../src/sandbox/compress.ts';
-import { generateLines } from '../../src/sandbox/generate.ts';
-import { createWorld } from '../../src/sandbox/world.ts';
+import { compressToBuffer } from '../../src/sandbox/data/compress.ts';
+import { generateLines } from '../../src/sandbox/data/generate.ts';
+import { createWorld } from '../../src/sandbox/data/world.ts';
 import { openServerProject, type ServerProject } from '../support/clickhouse-project.ts';
 import type { Verdict } from '../support/clickhouse-proxy.ts';
 import { endState } from '../support/kill-state.ts';

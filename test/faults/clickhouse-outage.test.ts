@@ -1,7 +1,7 @@
 /** ClickHouse goes away in mid-run, for a moment or for long, or answers when nobody waits for the answer any more. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, test } from 'vitest';
-import { Server } from '../../connectors/clickhouse/client.ts';
+import { Server } from '../../connectors/clickhouse/server/client.ts';
 import { publishFile, removeFiles, withBlocks } from '../support/clickhouse-files.ts';
 import { type ServerProject, withServerProject } from '../support/clickhouse-project.ts';
 import type { ClickHouseProxy, Statement, Verdict } from '../support/clickhouse-proxy.ts';

@@ -3,9 +3,9 @@
  * saw before, `status` and `check` tell how it is, and after the repair the next run ends as if nothing had been.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { compressToBuffer } from '../../src/sandbox/compress.ts';
-import { generateLines } from '../../src/sandbox/generate.ts';
-import { createWorld } from '../../src/sandbox/world.ts';
+import { compressToBuffer } from '../../src/sandbox/data/compress.ts';
+import { generateLines } from '../../src/sandbox/data/generate.ts';
+import { createWorld } from '../../src/sandbox/data/world.ts';
 import { openServerProject, type ServerProject } from '../support/clickhouse-project.ts';
 import type { Verdict } from '../support/clickhouse-proxy.ts';
 import { type EndState, endState } from '../support/kill-state.ts';

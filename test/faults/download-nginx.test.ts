@@ -3,7 +3,7 @@ import { mkdtemp, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Source } from '../../src/types.ts';
+import type { Source } from '../../src/types/index.ts';
 import { connector, DNS, download, NEVER, noise, onDisk } from '../support/downloads.ts';
 import { type Nginx, startNginx } from '../support/nginx.ts';
 import { until } from '../support/until.ts';

@@ -1,7 +1,7 @@
 /** SIGKILL at any moment of a load: what follows ends in the table of an undisturbed run, and loads no block twice. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { DEFAULT_BLOCK_BYTES } from '../../src/blocks.ts';
+import { DEFAULT_BLOCK_BYTES } from '../../src/pipeline/blocks.ts';
 import { differences, publishBigFile } from '../support/big-file.ts';
 import { type Project, withProject } from '../support/project.ts';
 import { contentsOf, runsOf, stagingTables } from '../support/tables.ts';

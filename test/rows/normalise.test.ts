@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { selectColumns } from '../../src/rows/columns.ts';
 import type { SourceRecord } from '../../src/rows/json.ts';
 import { SourceKeys, writeRow } from '../../src/rows/normalise.ts';
-import type { RowWriter } from '../../src/types.ts';
+import type { RowWriter } from '../../src/types/index.ts';
 
 /** The calls that a row makes, in order: the method and its value. */
 class Recorder implements RowWriter {

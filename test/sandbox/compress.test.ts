@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { constants, zstdDecompressSync } from 'node:zlib';
 import { decompress } from '@mongodb-js/zstd';
 import { expect, test } from 'vitest';
-import { type CompressOptions, compressTo, compressToBuffer, skippableFrame } from '../../src/sandbox/compress.ts';
-import { generateLines } from '../../src/sandbox/generate.ts';
-import { createWorld } from '../../src/sandbox/world.ts';
+import { type CompressOptions, compressTo, compressToBuffer, skippableFrame } from '../../src/sandbox/data/compress.ts';
+import { generateLines } from '../../src/sandbox/data/generate.ts';
+import { createWorld } from '../../src/sandbox/data/world.ts';
 
 const chunks = [
   ...generateLines({ world: createWorld({ rows: 1000 }), snapshot: 0, dataset: 'dns', chunkBytes: 9000 }),

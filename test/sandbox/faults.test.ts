@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { sandboxCommand } from '../../src/commands/sandbox.ts';
-import type { Fault } from '../../src/sandbox/faults.ts';
+import { sandboxCommand } from '../../src/cli/commands/sandbox.ts';
+import type { Fault } from '../../src/sandbox/server/faults.ts';
 import type { Sandbox } from '../../src/sandbox/service.ts';
 import { type Answer, type Asking, ask, json, withSandbox } from './client.ts';
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { fileOrder, generateLines, generateRows } from '../../src/sandbox/data/generate.ts';
+import { rowOf, type SandboxRow } from '../../src/sandbox/data/row.ts';
+import { countRows, createWorld, dateOf, indexCount } from '../../src/sandbox/data/world.ts';
 import { DATASET_SLUGS, DATASETS } from '../../src/sandbox/datasets.ts';
-import { fileOrder, generateLines, generateRows } from '../../src/sandbox/generate.ts';
-import { rowOf, type SandboxRow } from '../../src/sandbox/row.ts';
-import { countRows, createWorld, dateOf, indexCount } from '../../src/sandbox/world.ts';
 
 const world = createWorld({ rows: 20_000, seed: 7 });
 

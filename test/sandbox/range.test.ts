@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ifRangeHolds, parseRange } from '../../src/sandbox/range.ts';
+import { ifRangeHolds, parseRange } from '../../src/sandbox/server/range.ts';
 
 test('one range of bytes', () => {
   const part = (start: number, end: number): object => ({ kind: 'part', start, end });

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { generateLines } from '../../src/sandbox/data/generate.ts';
+import { countRows } from '../../src/sandbox/data/world.ts';
 import { DATASET_SLUGS, DATASETS } from '../../src/sandbox/datasets.ts';
-import { generateLines } from '../../src/sandbox/generate.ts';
-import { RateLimiter } from '../../src/sandbox/limits.ts';
+import { RateLimiter } from '../../src/sandbox/server/limits.ts';
 import { startSandbox } from '../../src/sandbox/service.ts';
-import { countRows } from '../../src/sandbox/world.ts';
 import { ask, json, withSandbox } from './client.ts';
 
 test('a whole file: its bytes, its headers, its log', async () => {

@@ -1,9 +1,9 @@
-/** Scanners against the rules behind JSON.parse (src/encode/line-rules.ts), which every line can go through: the same bytes must come out. */
+/** Scanners against the rules behind JSON.parse (src/encode/slow-path.ts), which every line can go through: the same bytes must come out. */
 import { isDeepStrictEqual } from 'node:util';
-import { createRowWriter } from '../../connectors/clickhouse/native.ts';
+import { createRowWriter } from '../../connectors/clickhouse/format/native.ts';
 import { encodeBlock } from '../../src/encode/encode-block.ts';
 import { selectColumns } from '../../src/rows/columns.ts';
-import type { Block, EncodedBlock, Encoding, RowWriter, Where } from '../../src/types.ts';
+import type { Block, EncodedBlock, Encoding, RowWriter, Where } from '../../src/types/index.ts';
 import { rejectsOf } from '../support/packed-rejects.ts';
 import { JsonLines } from './json-lines.ts';
 

@@ -1,6 +1,6 @@
 /** Numbers and dates, which the modules read by themselves, against the rules: those next to where something changes. */
 import { expect, test } from 'vitest';
-import { Random } from '../../src/sandbox/random.ts';
+import { Random } from '../../src/sandbox/data/random.ts';
 import { compare } from './compare.ts';
 
 const LINES_IN_A_BLOCK = 500;

@@ -1,5 +1,5 @@
 /** Rows as JSON values, one to a line, each behind its key, its line and how much of it counts. */
-import { type JsonRow, JsonRows } from '../../connectors/kafka/json-rows.ts';
+import { type JsonRow, JsonRows } from '../../connectors/kafka/format/json-rows.ts';
 
 export class JsonLines extends JsonRows {
   #lines: string[] = [];

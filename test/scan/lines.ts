@@ -1,8 +1,8 @@
 /** Lines for the fuzz test: rows of the sandbox changed on purpose, written in many ways, and broken. */
 import { COLUMNS } from '../../src/rows/columns.ts';
-import { generateRows } from '../../src/sandbox/generate.ts';
-import type { Random } from '../../src/sandbox/random.ts';
-import { createWorld } from '../../src/sandbox/world.ts';
+import { generateRows } from '../../src/sandbox/data/generate.ts';
+import type { Random } from '../../src/sandbox/data/random.ts';
+import { createWorld } from '../../src/sandbox/data/world.ts';
 import { anyKey, anyNode, Members, type Node, nodeFor, Raw } from './values.ts';
 
 const SOURCE_NAMES = COLUMNS.flatMap(({ from }) => from ?? []);

@@ -1,5 +1,5 @@
 /** A row writer that keeps what it is told: each row as its line and its values. It has no scanner. */
-import type { RowWriter } from '../../src/types.ts';
+import type { RowWriter } from '../../src/types/index.ts';
 
 export type Value = string | number | boolean | null | readonly (readonly [string, string | readonly string[]])[];
 

@@ -1,6 +1,6 @@
 /** One run of the fuzz test: blocks of random lines until there are enough, or one differs. */
-import { Random } from '../../src/sandbox/random.ts';
-import type { Where } from '../../src/types.ts';
+import { Random } from '../../src/sandbox/data/random.ts';
+import type { Where } from '../../src/types/index.ts';
 import { compare } from './compare.ts';
 import { randomLine } from './lines.ts';
 

@@ -1,9 +1,9 @@
 /** The lines of a service are taken by the scanner: otherwise they are right all the same, and slow. */
 import { expect, test } from 'vitest';
+import { generateLines } from '../../src/sandbox/data/generate.ts';
+import { createWorld } from '../../src/sandbox/data/world.ts';
 import { DATASET_SLUGS } from '../../src/sandbox/datasets.ts';
-import { generateLines } from '../../src/sandbox/generate.ts';
-import { createWorld } from '../../src/sandbox/world.ts';
-import type { Where } from '../../src/types.ts';
+import type { Where } from '../../src/types/index.ts';
 import { compare } from './compare.ts';
 
 const ROWS = 3000;

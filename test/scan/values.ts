@@ -1,5 +1,5 @@
 /** Values that lines are made of: what the rules of contract 3 tell apart, and what lies on both sides of their limits. */
-import type { Random } from '../../src/sandbox/random.ts';
+import type { Random } from '../../src/sandbox/data/random.ts';
 
 /** JSON text that stands in a line as it is. */
 export class Raw {

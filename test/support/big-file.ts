@@ -1,7 +1,7 @@
 /** Files of many bytes and few rows, so that several blocks, or a long download, cost a test little. */
 import { randomFillSync } from 'node:crypto';
 import { join } from 'node:path';
-import { type CompressOptions, compressTo } from '../../src/sandbox/compress.ts';
+import { type CompressOptions, compressTo } from '../../src/sandbox/data/compress.ts';
 import type { Project } from './project.ts';
 
 export interface BigFile {

@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { ErrorCode } from '../../src/errors.ts';
+import type { ErrorCode } from '../../src/common/errors.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/service.ts';
 import { connector, DNS, download, noise, type Outcome, onDisk } from './downloads.ts';
 import { cut, type Draw, misfortune, pick } from './misfortune.ts';

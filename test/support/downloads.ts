@@ -3,8 +3,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { createDatasetService, type DatasetServiceOptions } from '../../connectors/dataset-service/index.ts';
-import { asDomainsyncError, type DomainsyncError } from '../../src/errors.ts';
-import type { RemoteFile, Source, Target } from '../../src/types.ts';
+import { asDomainsyncError, type DomainsyncError } from '../../src/common/errors.ts';
+import type { RemoteFile, Source, Target } from '../../src/types/index.ts';
 import { random } from './zst.ts';
 
 export const DNS: Target = { dataset: 'dns' };

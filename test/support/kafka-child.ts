@@ -1,12 +1,12 @@
 /** One run of a Kafka pipeline in a process of its own, with small blocks and transactions: to be killed. */
 import { setMaxListeners } from 'node:events';
-import { Server } from '../../connectors/clickhouse/client.ts';
 import { ClickHousePublishedIndex } from '../../connectors/clickhouse/published/index.ts';
+import { Server } from '../../connectors/clickhouse/server/client.ts';
 import { openKafka } from '../../connectors/kafka/index.ts';
-import { asDomainsyncError } from '../../src/errors.ts';
+import { asDomainsyncError } from '../../src/common/errors.ts';
+import { openLocalFile } from '../../src/common/spool.ts';
+import { run } from '../../src/pipeline/run.ts';
 import { COLUMNS } from '../../src/rows/columns.ts';
-import { run } from '../../src/run.ts';
-import { openLocalFile } from '../../src/spool.ts';
 import type { KafkaChild } from './kafka-run.ts';
 
 const of = JSON.parse(process.argv[2] ?? '') as KafkaChild;

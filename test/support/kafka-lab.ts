@@ -1,12 +1,12 @@
 /** A broker and a ClickHouse server for one test file, and the Kafka destination run against them in this process. */
 import { ClickHousePublishedIndex } from '../../connectors/clickhouse/published/index.ts';
-import { Connection, type ConnectionOptions } from '../../connectors/kafka/connection.ts';
 import type { KafkaDestinationOptions } from '../../connectors/kafka/destination.ts';
 import { type Kafka, openKafka } from '../../connectors/kafka/index.ts';
 import type { Log } from '../../connectors/kafka/log.ts';
-import { partitionCount } from '../../connectors/kafka/topics.ts';
+import { Connection, type ConnectionOptions } from '../../connectors/kafka/protocol/connection.ts';
+import { partitionCount } from '../../connectors/kafka/topics/topics.ts';
 import { COLUMNS } from '../../src/rows/columns.ts';
-import type { Destination } from '../../src/types.ts';
+import type { Destination } from '../../src/types/index.ts';
 import { type BrokerOptions, startBroker, type TestBroker } from './kafka.ts';
 import { messagesOf, type TopicMessage } from './kafka-reader.ts';
 import { type Lab, NEVER, openLab } from './lab.ts';

@@ -1,6 +1,6 @@
 /** Workers whose pipeline `dns` publishes to a topic, from files of kafka-files.ts that a sandbox serves. */
 import { zstdCompressSync } from 'node:zlib';
-import type { LiveRun, News } from '../../src/worker/records.ts';
+import type { LiveRun, News } from '../../src/worker/redis/records.ts';
 import type { TestBroker } from './kafka.ts';
 import type { KafkaFile } from './kafka-files.ts';
 import { messagesOf } from './kafka-reader.ts';

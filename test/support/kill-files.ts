@@ -2,10 +2,10 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DEFAULT_BLOCK_BYTES } from '../../src/blocks.ts';
-import { compressTo } from '../../src/sandbox/compress.ts';
-import { generateRows, lineOf } from '../../src/sandbox/generate.ts';
-import { createWorld } from '../../src/sandbox/world.ts';
+import { DEFAULT_BLOCK_BYTES } from '../../src/pipeline/blocks.ts';
+import { compressTo } from '../../src/sandbox/data/compress.ts';
+import { generateRows, lineOf } from '../../src/sandbox/data/generate.ts';
+import { createWorld } from '../../src/sandbox/data/world.ts';
 
 /** The dataset of the pipeline. */
 export const DATASET = 'all-data';

@@ -1,7 +1,7 @@
 /** Runs of this process that are hit at a chosen statement: killed there, or held up while another run takes over. */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { Server } from '../../connectors/clickhouse/client.ts';
-import { DomainsyncError } from '../../src/errors.ts';
+import { Server } from '../../connectors/clickhouse/server/client.ts';
+import { DomainsyncError } from '../../src/common/errors.ts';
 
 export interface Hit {
   /** The statements of the run that changed something, in short. */

@@ -2,18 +2,18 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Server, type ServerOptions } from '../../connectors/clickhouse/client.ts';
 import { ClickHouseDestination, type ClickHouseDestinationOptions } from '../../connectors/clickhouse/destination.ts';
-import type { Progress } from '../../src/progress.ts';
+import { Server, type ServerOptions } from '../../connectors/clickhouse/server/client.ts';
+import type { Progress } from '../../src/cli/progress.ts';
+import { openLocalFile } from '../../src/common/spool.ts';
+import { type RunOutcome, run } from '../../src/pipeline/run.ts';
 import { COLUMNS } from '../../src/rows/columns.ts';
-import { type RunOutcome, run } from '../../src/run.ts';
-import { openLocalFile } from '../../src/spool.ts';
-import type { Destination, RemoteFile, Source } from '../../src/types.ts';
+import type { Destination, RemoteFile, Source } from '../../src/types/index.ts';
 import { configureServer } from './bed/stock-server.ts';
 import { KillableServer } from './clickhouse-server.ts';
 import type { ServerPlace } from './server-process.ts';
 
-const WRITER = new URL('../../connectors/clickhouse/native.ts', import.meta.url).href;
+const WRITER = new URL('../../connectors/clickhouse/format/native.ts', import.meta.url).href;
 
 const SILENT: Progress = {
   start: () => ({ update: () => {}, stop: () => {} }),

@@ -1,5 +1,5 @@
 /** Faults for a file of `size` bytes, drawn by a seeded source of numbers. */
-import type { Fault } from '../../src/sandbox/faults.ts';
+import type { Fault } from '../../src/sandbox/server/faults.ts';
 
 /** Numbers in [0, 1). */
 export type Draw = () => number;

@@ -1,5 +1,5 @@
 /** Destinations that tell how far their loads are, so that a test can strike there. */
-import type { Destination, Load } from '../../src/types.ts';
+import type { Destination, Load } from '../../src/types/index.ts';
 
 /** A destination that strikes in its second pass. @param strike called after each block of the second pass was written, with how many there were */
 export function struckAgain(of: Destination, strike: (written: number) => unknown): Destination {

@@ -1,5 +1,5 @@
 /** Reads the rejected lines of an encoded block. */
-import type { EncodedBlock } from '../../src/types.ts';
+import type { EncodedBlock } from '../../src/types/index.ts';
 
 export interface PackedReject {
   readonly line: number;

@@ -1,5 +1,5 @@
 /** What a key, a subscription and a service can be like, and what domainsync tells of each. */
-import type { FaultRule } from '../../src/sandbox/faults.ts';
+import type { FaultRule } from '../../src/sandbox/server/faults.ts';
 
 export const KEY = 'sandbox_0123456789abcdef';
 /** May download another dataset than the one asked for. */

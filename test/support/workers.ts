@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { SandboxOptions } from '../../src/sandbox/service.ts';
-import type { PipelineStatus, StatusDocument } from '../../src/worker/status.ts';
+import type { PipelineStatus, StatusDocument } from '../../src/worker/state/status.ts';
 import type { Times } from '../../src/worker/times.ts';
 import { type Project, withProject } from './project.ts';
 import { type RedisOptions, type TestRedis, withRedis } from './redis.ts';

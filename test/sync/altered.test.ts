@@ -1,8 +1,8 @@
 /** A person alters the table, or the configuration, amid a load: the load goes on or begins anew, and what the person made is kept. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ClickHouseDestinationOptions } from '../../connectors/clickhouse/destination.ts';
-import { interrupted } from '../../src/errors.ts';
-import type { RunOutcome } from '../../src/run.ts';
+import { interrupted } from '../../src/common/errors.ts';
+import type { RunOutcome } from '../../src/pipeline/run.ts';
 import { type Lab, type LabFile, type LoadOptions, openLab } from '../support/lab.ts';
 
 type Options = Partial<ClickHouseDestinationOptions>;

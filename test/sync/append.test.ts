@@ -1,7 +1,7 @@
 /** Mode `append`: every file stays, and readers of the view see the newest of each slice. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ClickHouseDestinationOptions } from '../../connectors/clickhouse/destination.ts';
-import type { RunOutcome } from '../../src/run.ts';
+import type { RunOutcome } from '../../src/pipeline/run.ts';
 import { killedAfter } from '../support/kill.ts';
 import { type Lab, type LabFile, type LoadOptions, NEVER, openLab } from '../support/lab.ts';
 import { dateOf } from '../support/two-files.ts';

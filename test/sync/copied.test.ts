@@ -1,8 +1,8 @@
 /** A table that was copied or restored brings along what the other one's comment said: that is not true of it. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ClickHouseDestinationOptions } from '../../connectors/clickhouse/destination.ts';
-import { literal } from '../../connectors/clickhouse/names.ts';
-import type { RunOutcome } from '../../src/run.ts';
+import { literal } from '../../connectors/clickhouse/sql/names.ts';
+import type { RunOutcome } from '../../src/pipeline/run.ts';
 import { type Lab, type LabFile, type LoadOptions, NEVER, openLab } from '../support/lab.ts';
 
 let lab: Lab;

@@ -6,7 +6,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type CompressOptions, compressTo } from '../../src/sandbox/compress.ts';
+import { type CompressOptions, compressTo } from '../../src/sandbox/data/compress.ts';
 import { type Lab, openLab } from '../support/lab.ts';
 import { type Project, withProject } from '../support/project.ts';
 import { mismatches } from './oracle/compare.ts';

@@ -2,7 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { DomainsyncError } from '../../src/errors.ts';
+import type { DomainsyncError } from '../../src/common/errors.ts';
 import { heldUpAfter, killedAfter } from '../support/kill.ts';
 import { type Lab, NEVER, openLab } from '../support/lab.ts';
 import { type Project, withProject } from '../support/project.ts';

@@ -1,6 +1,6 @@
 /** Mode `replace`: the whole table at once, the one before kept beside it, and the way back. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { RunOutcome } from '../../src/run.ts';
+import type { RunOutcome } from '../../src/pipeline/run.ts';
 import { killedAfter } from '../support/kill.ts';
 import { type Lab, type LabFile, type LoadOptions, NEVER, openLab } from '../support/lab.ts';
 

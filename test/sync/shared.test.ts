@@ -1,8 +1,8 @@
 /** Several pipelines in one table of mode `sync` (contract 2): each deletes what came from its own slice, and nothing else. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ClickHouseDestinationOptions } from '../../connectors/clickhouse/destination.ts';
-import type { RunOutcome } from '../../src/run.ts';
-import type { SliceScope } from '../../src/types.ts';
+import type { RunOutcome } from '../../src/pipeline/run.ts';
+import type { SliceScope } from '../../src/types/index.ts';
 import { type Lab, openLab } from '../support/lab.ts';
 
 let lab: Lab;

@@ -1,9 +1,9 @@
 /** Tables that are there when the columns, the codec, the mode or the history of a pipeline change. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ClickHouseDestinationOptions } from '../../connectors/clickhouse/destination.ts';
-import { isRecent } from '../../connectors/clickhouse/minimum-version.ts';
+import { isRecent } from '../../connectors/clickhouse/server/minimum-version.ts';
+import type { RunOutcome } from '../../src/pipeline/run.ts';
 import { COLUMNS, selectColumns } from '../../src/rows/columns.ts';
-import type { RunOutcome } from '../../src/run.ts';
 import { type Lab, openLab } from '../support/lab.ts';
 
 let lab: Lab;

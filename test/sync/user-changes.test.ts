@@ -1,8 +1,8 @@
 /** What a user adds to a table stays and works, load after load; what cannot is refused before anything is downloaded. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { compressToBuffer } from '../../src/sandbox/compress.ts';
-import { generateLines } from '../../src/sandbox/generate.ts';
-import { createWorld } from '../../src/sandbox/world.ts';
+import { compressToBuffer } from '../../src/sandbox/data/compress.ts';
+import { generateLines } from '../../src/sandbox/data/generate.ts';
+import { createWorld } from '../../src/sandbox/data/world.ts';
 import { openServerProject, type ServerProject } from '../support/clickhouse-project.ts';
 import { stockEngine } from '../support/server-process.ts';
 import { toldErrors } from '../support/told.ts';

@@ -1,7 +1,7 @@
 /** Some rows, some columns: `where` and `columns` of a pipeline (contract 2), and a table whose columns are other ones. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { COLUMNS, selectColumns } from '../../src/rows/columns.ts';
-import type { Where } from '../../src/types.ts';
+import type { Where } from '../../src/types/index.ts';
 import { type Lab, openLab } from '../support/lab.ts';
 
 let lab: Lab;

@@ -10,8 +10,8 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
 /** Each module and its entry. */
 export const MODULES = {
-  'connectors/clickhouse/native.wasm': 'connectors/clickhouse/assembly/index.ts',
-  'connectors/kafka/json.wasm': 'connectors/kafka/assembly/index.ts',
+  'connectors/clickhouse/format/native.wasm': 'connectors/clickhouse/format/assembly/index.ts',
+  'connectors/kafka/format/json.wasm': 'connectors/kafka/format/assembly/index.ts',
 } as const;
 
 const OPTIONS = ['-O3', '--converge', '--noAssert', '--runtime', 'minimal', '--enable', 'simd'];

@@ -3,8 +3,8 @@
  * are out of date.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { columnType } from '../../connectors/clickhouse/schema.ts';
-import { ERROR_KINDS } from '../../src/errors.ts';
+import { columnType } from '../../connectors/clickhouse/sql/schema.ts';
+import { ERROR_KINDS } from '../../src/common/errors.ts';
 import { COLUMNS } from '../../src/rows/columns.ts';
 
 const README = new URL('../../README.md', import.meta.url);

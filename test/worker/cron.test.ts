@@ -1,7 +1,7 @@
 /** When schedules fall due. */
 import { expect, test } from 'vitest';
 import { cronFault } from '../../config/cron.ts';
-import { intervalOf, nextTick, spread, untilTick } from '../../src/worker/cron.ts';
+import { intervalOf, nextTick, spread, untilTick } from '../../src/worker/queue/cron.ts';
 
 const NOW = Date.UTC(2026, 0, 31, 10, 0, 0);
 const still = { serviceId: 's', most: 0 };

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { loadConfig } from '../../config/load.ts';
-import { createMetrics } from '../../src/worker/metrics.ts';
+import { createMetrics } from '../../src/worker/metrics/metrics.ts';
 
 test('the alert rules pass promtool, and ask only for metrics that there are', async () => {
   const path = 'config/domainsync-alerts.yml';

@@ -1,6 +1,6 @@
 /** What follows a failure. */
 import { expect, test } from 'vitest';
-import { DomainsyncError, type ErrorCode } from '../../src/errors.ts';
+import { DomainsyncError, type ErrorCode } from '../../src/common/errors.ts';
 import {
   fileKey,
   holdUntil,
@@ -11,7 +11,7 @@ import {
   staysBroughtForward,
   type Trouble,
   timesInARow,
-} from '../../src/worker/failures.ts';
+} from '../../src/worker/queue/failures.ts';
 
 const HOUR = 3_600_000;
 const NOW = 1_000_000 * HOUR;

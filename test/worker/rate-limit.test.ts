@@ -1,9 +1,9 @@
 /** The rate limits of one key, over workers. */
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
-import { createLocalRateLimiter, LIMITS } from '../../connectors/dataset-service/rate-limit.ts';
-import type { RateLimiter, RateNews, ServiceRoute } from '../../src/types.ts';
-import { createSharedRateLimiter } from '../../src/worker/rate-limit.ts';
+import { createLocalRateLimiter, LIMITS } from '../../connectors/dataset-service/http/rate-limit.ts';
+import type { RateLimiter, RateNews, ServiceRoute } from '../../src/types/index.ts';
+import { createSharedRateLimiter } from '../../src/worker/redis/rate-limit.ts';
 import { type TestRedis, withRedis } from '../support/redis.ts';
 
 const NEVER = new AbortController().signal;

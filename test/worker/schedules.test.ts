@@ -1,9 +1,9 @@
 /** The schedules in Redis, laid by any number of workers and lost in every way. */
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
-import { createLogger } from '../../src/logger.ts';
-import { openQueues, type Queues } from '../../src/worker/queues.ts';
-import { type ScheduleMap, Schedules } from '../../src/worker/schedules.ts';
+import { createLogger } from '../../src/common/logger.ts';
+import { openQueues, type Queues } from '../../src/worker/queue/queues.ts';
+import { type ScheduleMap, Schedules } from '../../src/worker/queue/schedules.ts';
 import { type TestRedis, withRedis } from '../support/redis.ts';
 
 const NEVER = new AbortController().signal;

@@ -5,7 +5,7 @@ import { open, readFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { DomainsyncError, interrupted, needOpenFiles } from '../../../src/errors.ts';
+import { DomainsyncError, interrupted, needOpenFiles } from '../../../src/common/errors.ts';
 import { EMBEDDED_USER, EmbeddedFolder, type Endpoint, FOLDER_TAKEN, REASON_FD } from './folder.ts';
 import { libraryPath } from './library.ts';
 

@@ -5,7 +5,7 @@
  */
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { DomainsyncError } from '../../../src/errors.ts';
+import { DomainsyncError } from '../../../src/common/errors.ts';
 
 const require = createRequire(import.meta.url);
 

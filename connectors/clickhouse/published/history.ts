@@ -1,12 +1,12 @@
 /** domainsync_runs and domainsync_rejects, of destinations that keep their index here. */
-import { DomainsyncError } from '../../../src/errors.ts';
-import type { LoadResult } from '../../../src/types.ts';
-import { selectRejects } from '../block-record.ts';
-import type { Server } from '../client.ts';
-import { insertRejects, NO_RESULT, recordRun } from '../history.ts';
-import { REJECTS_TABLE, RUNS_TABLE } from '../names.ts';
-import type { Staging } from '../staging.ts';
-import type { WorkState } from '../state.ts';
+import { DomainsyncError } from '../../../src/common/errors.ts';
+import type { LoadResult } from '../../../src/types/index.ts';
+import { insertRejects, NO_RESULT, recordRun } from '../history/run-history.ts';
+import type { Server } from '../server/client.ts';
+import { REJECTS_TABLE, RUNS_TABLE } from '../sql/names.ts';
+import { selectRejects } from '../staging/block-record.ts';
+import type { Staging } from '../staging/staging.ts';
+import type { WorkState } from '../state/table-comment.ts';
 
 export const DESTINATION = 'kafka';
 

@@ -1,6 +1,6 @@
 /** The index of what a pipeline published last: a table in ClickHouse, whose comment says how far it is. */
 import { randomUUID } from 'node:crypto';
-import { DomainsyncError } from '../../../src/errors.ts';
+import { DomainsyncError } from '../../../src/common/errors.ts';
 import {
   type Held,
   type PublishedIndex,
@@ -9,20 +9,20 @@ import {
   type PublishedStart,
   type RecordedReject,
   sourceKey,
-} from '../../../src/types.ts';
-import type { Server } from '../client.ts';
-import { defining, dropUndefined } from '../definitions.ts';
-import { tableFacts } from '../live-table.ts';
-import { REJECTS_TABLE, RUNS_TABLE } from '../names.ts';
-import { refuseReplicatedTables, refuseUnfitServer } from '../placement.ts';
-import { listRejects, reportOf } from '../report.ts';
-import { ensureDatabase } from '../rights.ts';
-import { createRejectsTable, createRunsTable } from '../schema.ts';
-import { createStaging, letGoOnFailure, runElsewhere, takeOver } from '../staging.ts';
-import { LOST_KEY, unfinishedSet } from '../staging-sets.ts';
-import type { WorkState } from '../state.ts';
-import { together } from '../together.ts';
-import { landedBlocks } from '../verify.ts';
+} from '../../../src/types/index.ts';
+import { listRejects, reportOf } from '../history/report.ts';
+import { landedBlocks } from '../load/verify.ts';
+import { together } from '../server/all-or-first-error.ts';
+import type { Server } from '../server/client.ts';
+import { defining, dropUndefined } from '../server/definitions.ts';
+import { refuseReplicatedTables, refuseUnfitServer } from '../server/placement.ts';
+import { ensureDatabase } from '../server/rights.ts';
+import { REJECTS_TABLE, RUNS_TABLE } from '../sql/names.ts';
+import { createRejectsTable, createRunsTable } from '../sql/schema.ts';
+import { createStaging, letGoOnFailure, runElsewhere, takeOver } from '../staging/staging.ts';
+import { LOST_KEY, unfinishedSet } from '../staging/staging-sets.ts';
+import { tableFacts } from '../state/live-table.ts';
+import type { WorkState } from '../state/table-comment.ts';
 import { DESTINATION, recordedEpoch } from './history.ts';
 import { StagedLoad } from './load.ts';
 import { createIndex } from './sql.ts';

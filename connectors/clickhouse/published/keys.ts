@@ -1,5 +1,5 @@
 /** Keys read back from a topic, in the layout in which rows are staged. */
-import { HASH_BYTES, type PublishedKey } from '../../../src/types.ts';
+import { HASH_BYTES, type PublishedKey } from '../../../src/types/index.ts';
 
 const NO_HASH = Buffer.alloc(HASH_BYTES);
 

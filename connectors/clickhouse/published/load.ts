@@ -1,5 +1,5 @@
 /** A file on its way through the index: keys into staging, the plan by set work, the file's index in place of the old one. */
-import { asDomainsyncError, DomainsyncError } from '../../../src/errors.ts';
+import { asDomainsyncError, DomainsyncError } from '../../../src/common/errors.ts';
 import type {
   BlockCounts,
   BlocksAgain,
@@ -11,14 +11,8 @@ import type {
   PublishedMark,
   PublishedWork,
   Sent,
-} from '../../../src/types.ts';
-import { type SentAgain, sendingMissing } from '../again.ts';
-import { landBlock } from '../block-record.ts';
-import { literal, type StagingPart } from '../names.ts';
-import { buildNext, countLanded } from '../next.ts';
-import { letGoOnFailure, type Staging } from '../staging.ts';
-import type { WorkState } from '../state.ts';
-import { numberOf, remade, statement } from '../statements.ts';
+} from '../../../src/types/index.ts';
+import { buildNext, countLanded } from '../load/replacement-table.ts';
 import {
   checkRejected,
   checkRows,
@@ -29,9 +23,15 @@ import {
   type Totals,
   tooManyRejected,
   verifyRows,
-} from '../verify.ts';
-import { versionOf } from '../version.ts';
-import { checkExchanged, factsOf } from '../visible.ts';
+} from '../load/verify.ts';
+import { checkExchanged, factsOf } from '../load/visible.ts';
+import { literal, type StagingPart } from '../sql/names.ts';
+import { versionOf } from '../sql/row-version.ts';
+import { landBlock } from '../staging/block-record.ts';
+import { type SentAgain, sendingMissing } from '../staging/resend-missing.ts';
+import { letGoOnFailure, type Staging } from '../staging/staging.ts';
+import { numberOf, remade, statement } from '../staging/statements.ts';
+import type { WorkState } from '../state/table-comment.ts';
 import { recordEnd, recordRejected } from './history.ts';
 import { encodeKeys } from './keys.ts';
 import * as sql from './sql.ts';

@@ -2,8 +2,8 @@
  * SQL of the index of what was published: pure builders. All set work is in order of the key and in bounded memory, as
  * in difference.ts.
  */
-import { DIFFERENCE, DIFFERENCE_SETTINGS } from '../difference.ts';
-import { literal, type StagingPart } from '../names.ts';
+import { DIFFERENCE, DIFFERENCE_SETTINGS } from '../sql/difference.ts';
+import { literal, type StagingPart } from '../sql/names.ts';
 
 /** What the staging tables of such a load are. */
 export const PARTS = {

@@ -1,6 +1,6 @@
 /** What the comment of an index table tells. */
-import type { PublishedMark } from '../../../src/types.ts';
-import type { Server } from '../client.ts';
+import type { PublishedMark } from '../../../src/types/index.ts';
+import type { Server } from '../server/client.ts';
 
 export interface IndexState {
   readonly domainsync: 1;

@@ -1,12 +1,12 @@
 /** What the host calls whatever the format: re-exported by each module's entry. Places are addresses in memory. */
-import { Growing } from './bytes';
-import { keyCount } from './keys';
+import { Growing } from './bytes/bytes';
+import { keyCount } from './json/keys';
 import { RowWriter } from './writer';
 
 export { beginBlock, lineCount, offsetSum, rowCount } from './lines';
 export { isSeen } from './line';
-export { listKey, nameLength, nameStart } from './keys';
-export { beginCondition, wantValue } from './where';
+export { listKey, nameLength, nameStart } from './json/keys';
+export { beginCondition, wantValue } from './rules/where';
 
 const block = new Growing();
 const argument = new Growing();

@@ -1,8 +1,8 @@
 /** The object of a line: which token each source column has. */
-import { CLOSE_BRACE, COLON, COMMA, LF, OPEN_BRACE } from './characters';
-import { MAX_KEYS, NO_KEY, behindKey, findKey, keyCount, keyLength, predictKey, recordedOf } from './keys';
-import { clearScan, scanValue, skipSpace } from './scan';
-import { NOT_TAKEN, overflow, top } from './tape';
+import { CLOSE_BRACE, COLON, COMMA, LF, OPEN_BRACE } from './bytes/characters';
+import { MAX_KEYS, NO_KEY, behindKey, findKey, keyCount, keyLength, predictKey, recordedOf } from './json/keys';
+import { clearScan, scanValue, skipSpace } from './json/scan';
+import { NOT_TAKEN, overflow, top } from './json/tape';
 
 /** Four bytes for each, and whole steps of 16. */
 const KEYS_BYTES: usize = (4 * (MAX_KEYS + 1) + 15) & ~15;

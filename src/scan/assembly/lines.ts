@@ -1,10 +1,10 @@
 /** The lines of a block, one after the other, until one comes that is not taken. */
-import { forgetKeys } from './keys';
+import { forgetKeys } from './json/keys';
 import { acceptLine, forgetSeen, scanLine, tokenOf } from './line';
-import { Rows } from './rows';
-import { NOT_TAKEN } from './tape';
-import { readDomain } from './text';
-import { UNKNOWN, UNWANTED, isWanted } from './where';
+import { Rows } from './rules/rows';
+import { NOT_TAKEN } from './json/tape';
+import { readDomain } from './json/text';
+import { UNKNOWN, UNWANTED, isWanted } from './rules/where';
 import { RowWriter } from './writer';
 
 /** Key of the column that has the domain. */

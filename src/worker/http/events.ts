@@ -1,7 +1,7 @@
 /** News for the open status pages: what changes anywhere, told by server-sent events. */
 import type { Redis } from 'ioredis';
-import { NEWS_CHANNEL } from '../keys.ts';
-import type { LiveRun, News } from '../records.ts';
+import { NEWS_CHANNEL } from '../redis/keys.ts';
+import type { LiveRun, News } from '../redis/records.ts';
 
 /** A page is told of everything anew this often: time alone changes what it shows. */
 const ANYWAY_MS = 10_000;

@@ -1,14 +1,14 @@
 /** Puts the HTTP server together with what it tells of. */
-import { DomainsyncError } from '../../errors.ts';
-import type { RecordedReject } from '../../types.ts';
-import type { Current } from '../current.ts';
+import { DomainsyncError } from '../../common/errors.ts';
+import type { RecordedReject } from '../../types/index.ts';
+import type { Current } from '../current-setup.ts';
 import { within } from '../deadline.ts';
-import { HoldingsView } from '../holdings.ts';
-import type { Metrics } from '../metrics.ts';
-import { addSync, type Queues } from '../queues.ts';
-import { Records } from '../records.ts';
-import type { RedisLinks } from '../redis.ts';
-import { readStatus, type StatusDocument, type StatusOptions } from '../status.ts';
+import type { Metrics } from '../metrics/metrics.ts';
+import { addSync, type Queues } from '../queue/queues.ts';
+import type { RedisLinks } from '../redis/connections.ts';
+import { Records } from '../redis/records.ts';
+import { readStatus, type StatusDocument, type StatusOptions } from '../state/status.ts';
+import { HoldingsView } from '../state/status-cache.ts';
 import { loadAssets } from './assets.ts';
 import { NewsDesk } from './events.ts';
 import { type Backend, createRoutes, type Health } from './routes.ts';

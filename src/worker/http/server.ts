@@ -4,7 +4,7 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import type { Hono } from 'hono';
-import { DomainsyncError } from '../../errors.ts';
+import { DomainsyncError } from '../../common/errors.ts';
 import type { HttpSetup } from '../setup.ts';
 
 export interface HttpServer {

@@ -2,8 +2,8 @@
 import { Card } from './card.js';
 import { byId, h, setText } from './dom.js';
 
-/** @typedef {import('../status.ts').StatusDocument & { signedIn: boolean }} StatusDocument */
-/** @typedef {import('../records.ts').LiveRun} LiveRun */
+/** @typedef {import('../state/status.ts').StatusDocument & { signedIn: boolean }} StatusDocument */
+/** @typedef {import('../redis/records.ts').LiveRun} LiveRun */
 
 const ASK_EVERY_MS = 10_000;
 

@@ -5,8 +5,8 @@ import { Plot } from './plots.js';
 import { showRejects } from './rejects.js';
 import { runsTable } from './runs.js';
 
-/** @typedef {import('../status.ts').PipelineStatus} PipelineStatus */
-/** @typedef {import('../records.ts').LiveRun} LiveRun */
+/** @typedef {import('../state/status.ts').PipelineStatus} PipelineStatus */
+/** @typedef {import('../redis/records.ts').LiveRun} LiveRun */
 
 /** @type {Record<PipelineStatus['state'], string>} */
 export const STATES = {

@@ -2,7 +2,7 @@
 import { byId, h } from './dom.js';
 import { number } from './format.js';
 
-/** @typedef {import('../../types.ts').RecordedReject} RecordedReject */
+/** @typedef {import('../../types/index.ts').RecordedReject} RecordedReject */
 
 /** Asks for the newest rejected lines of a pipeline, and shows them. @param {string} pipeline */
 export async function showRejects(pipeline) {

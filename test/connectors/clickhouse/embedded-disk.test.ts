@@ -8,7 +8,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { leaseEmbeddedServer } from '../../../connectors/clickhouse/embedded/launch.ts';
-import { asDomainsyncError, type DomainsyncError } from '../../../src/errors.ts';
+import { asDomainsyncError, type DomainsyncError } from '../../../src/common/errors.ts';
 import { processesOf } from '../../support/servers.ts';
 import { until } from '../../support/until.ts';
 

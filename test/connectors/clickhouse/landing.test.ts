@@ -1,6 +1,6 @@
 /** Tables that rows land in, on a real server: what becomes of their parts. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { landedParts, landingSettings } from '../../../connectors/clickhouse/landing.ts';
+import { landedParts, landingSettings } from '../../../connectors/clickhouse/staging/staging-settings.ts';
 import { type Lab, NEVER, openLab } from '../../support/lab.ts';
 import { until } from '../../support/until.ts';
 

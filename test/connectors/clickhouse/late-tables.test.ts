@@ -1,9 +1,9 @@
 /** Tables that a run makes after it was taken over: CREATE TABLE asks for no table of its own. They are nobody's, and go. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createStaging, takeOver } from '../../../connectors/clickhouse/staging.ts';
-import { listSets, type StagingSet } from '../../../connectors/clickhouse/staging-sets.ts';
-import type { WorkState } from '../../../connectors/clickhouse/state.ts';
-import { processIdentity } from '../../../src/process-identity.ts';
+import { createStaging, takeOver } from '../../../connectors/clickhouse/staging/staging.ts';
+import { listSets, type StagingSet } from '../../../connectors/clickhouse/staging/staging-sets.ts';
+import type { WorkState } from '../../../connectors/clickhouse/state/table-comment.ts';
+import { processIdentity } from '../../../src/common/process-identity.ts';
 import { type Lab, NEVER, openLab } from '../../support/lab.ts';
 
 let lab: Lab;

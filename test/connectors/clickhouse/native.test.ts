@@ -1,10 +1,10 @@
 /** The Native writer against a real server: what was written is what is read. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createRowWriter, OWN_WRITTEN_COLUMNS } from '../../../connectors/clickhouse/native.ts';
-import { createLiveTable } from '../../../connectors/clickhouse/schema.ts';
-import { lineOf, versionOf } from '../../../connectors/clickhouse/version.ts';
+import { createRowWriter, OWN_WRITTEN_COLUMNS } from '../../../connectors/clickhouse/format/native.ts';
+import { lineOf, versionOf } from '../../../connectors/clickhouse/sql/row-version.ts';
+import { createLiveTable } from '../../../connectors/clickhouse/sql/schema.ts';
 import { COLUMNS, selectColumns } from '../../../src/rows/columns.ts';
-import type { RowWriter } from '../../../src/types.ts';
+import type { RowWriter } from '../../../src/types/index.ts';
 import { type Lab, NEVER, openLab } from '../../support/lab.ts';
 
 let lab: Lab;

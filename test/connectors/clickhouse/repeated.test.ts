@@ -1,6 +1,6 @@
 /** Statements that are tried again: a fault that passes costs no run, and nothing is done twice side by side. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Server } from '../../../connectors/clickhouse/client.ts';
+import { Server } from '../../../connectors/clickhouse/server/client.ts';
 import { type Lab, NEVER, openLab } from '../../support/lab.ts';
 import { startProxy } from '../../support/proxy.ts';
 import { dateOf, fileOf } from '../../support/two-files.ts';

@@ -11,7 +11,7 @@ import {
   insertDiff,
   keyRanges,
   selectRangeStarts,
-} from '../../../connectors/clickhouse/difference.ts';
+} from '../../../connectors/clickhouse/sql/difference.ts';
 import {
   identifier,
   literal,
@@ -19,7 +19,7 @@ import {
   STAGING_PARTS,
   stagingPrefix,
   stagingTable,
-} from '../../../connectors/clickhouse/names.ts';
+} from '../../../connectors/clickhouse/sql/names.ts';
 import {
   columnType,
   createChangesTable,
@@ -29,7 +29,7 @@ import {
   createRejectsTable,
   createRunsTable,
   hashOf,
-} from '../../../connectors/clickhouse/schema.ts';
+} from '../../../connectors/clickhouse/sql/schema.ts';
 import {
   commentOf,
   emptyLiveState,
@@ -37,9 +37,9 @@ import {
   type LoadedInto,
   loadKey,
   parseComment,
-} from '../../../connectors/clickhouse/state.ts';
+} from '../../../connectors/clickhouse/state/table-comment.ts';
 import { COLUMNS, selectColumns } from '../../../src/rows/columns.ts';
-import type { LoadRequest } from '../../../src/types.ts';
+import type { LoadRequest } from '../../../src/types/index.ts';
 
 function golden(name: string): string {
   return fileURLToPath(new URL(`../../golden/clickhouse/${name}.sql`, import.meta.url));

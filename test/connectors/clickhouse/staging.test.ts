@@ -3,11 +3,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createStaging, takeOver } from '../../../connectors/clickhouse/staging.ts';
-import { listSets, type StagingSet } from '../../../connectors/clickhouse/staging-sets.ts';
-import type { WorkState } from '../../../connectors/clickhouse/state.ts';
-import { DomainsyncError, interrupted } from '../../../src/errors.ts';
-import { parseProcessStat, processIdentity } from '../../../src/process-identity.ts';
+import { createStaging, takeOver } from '../../../connectors/clickhouse/staging/staging.ts';
+import { listSets, type StagingSet } from '../../../connectors/clickhouse/staging/staging-sets.ts';
+import type { WorkState } from '../../../connectors/clickhouse/state/table-comment.ts';
+import { DomainsyncError, interrupted } from '../../../src/common/errors.ts';
+import { parseProcessStat, processIdentity } from '../../../src/common/process-identity.ts';
 import { type Lab, type LabFile, NEVER, openLab } from '../../support/lab.ts';
 
 let lab: Lab;

@@ -1,6 +1,6 @@
 /** A run that stands still, is taken over, and goes on: it can change nothing any more, and the end is the right one. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { DomainsyncError } from '../../../src/errors.ts';
+import type { DomainsyncError } from '../../../src/common/errors.ts';
 import { heldUpAfter } from '../../support/kill.ts';
 import { type Lab, openLab } from '../../support/lab.ts';
 import { dateOf, fileOf, stateOf, undisturbed } from '../../support/two-files.ts';

@@ -1,6 +1,6 @@
 /** `_version`: which of two rows of a domain wins. */
 import { expect, test } from 'vitest';
-import { lineOf, versionOf } from '../../../connectors/clickhouse/version.ts';
+import { lineOf, versionOf } from '../../../connectors/clickhouse/sql/row-version.ts';
 
 test.each([
   [{ fileDate: '1970-01-01', revision: 0, line: 0, deleted: true }, 0n],

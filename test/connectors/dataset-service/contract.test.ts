@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { compareContract } from '../../../connectors/dataset-service/contract.ts';
-import { openapiDocument } from '../../../src/sandbox/openapi.ts';
+import { compareContract } from '../../../connectors/dataset-service/api/contract.ts';
+import { openapiDocument } from '../../../src/sandbox/server/openapi.ts';
 
 type Path = readonly (string | number)[];
 

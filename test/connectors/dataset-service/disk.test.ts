@@ -6,10 +6,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { checkSpace } from '../../../connectors/dataset-service/space.ts';
-import { asDomainsyncError } from '../../../src/errors.ts';
-import { processIdentity } from '../../../src/process-identity.ts';
-import type { Source } from '../../../src/types.ts';
+import { checkSpace } from '../../../connectors/dataset-service/files/disk-space.ts';
+import { asDomainsyncError } from '../../../src/common/errors.ts';
+import { processIdentity } from '../../../src/common/process-identity.ts';
+import type { Source } from '../../../src/types/index.ts';
 import {
   CONTENT,
   described,

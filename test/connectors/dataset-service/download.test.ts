@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { decompress } from '../../../src/frames.ts';
-import type { Source, SpooledFile } from '../../../src/types.ts';
+import type { Source, SpooledFile } from '../../../src/types/index.ts';
+import { decompress } from '../../../src/zstd/frames.ts';
 import { collect, frame } from '../../support/zst.ts';
 import {
   CONTENT,

@@ -1,10 +1,10 @@
 import { tmpdir } from 'node:os';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { listingOf } from '../../../connectors/dataset-service/answers.ts';
+import { listingOf } from '../../../connectors/dataset-service/api/response-schemas.ts';
 import { createDatasetService, type DatasetService } from '../../../connectors/dataset-service/index.ts';
-import { asDomainsyncError, type DomainsyncError } from '../../../src/errors.ts';
-import { SANDBOX_KEY } from '../../../src/sandbox/keys.ts';
+import { asDomainsyncError, type DomainsyncError } from '../../../src/common/errors.ts';
+import { SANDBOX_KEY } from '../../../src/sandbox/server/keys.ts';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/service.ts';
 import { KEY, NEVER, OFFER, type Service, startService } from './service.ts';
 

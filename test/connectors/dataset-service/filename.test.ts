@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { suggestedNames } from '../../../connectors/dataset-service/disposition.ts';
-import { downloadPath, matchName } from '../../../connectors/dataset-service/filename.ts';
-import { askedToWait } from '../../../connectors/dataset-service/limits.ts';
-import type { Target } from '../../../src/types.ts';
+import { suggestedNames } from '../../../connectors/dataset-service/files/disposition.ts';
+import { downloadPath, matchName } from '../../../connectors/dataset-service/files/filename.ts';
+import { askedToWait } from '../../../connectors/dataset-service/http/rate-limit-headers.ts';
+import type { Target } from '../../../src/types/index.ts';
 
 const latin1 = (text: string): string => Buffer.from(text).toString('latin1');
 

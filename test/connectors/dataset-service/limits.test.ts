@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { rateNews } from '../../../connectors/dataset-service/limits.ts';
+import { rateNews } from '../../../connectors/dataset-service/http/rate-limit-headers.ts';
 
 const NOW = Date.UTC(2026, 0, 31);
 const DATE = 'Sat, 31 Jan 2026 00:00:00 GMT';

@@ -4,8 +4,8 @@ import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promi
 import { hostname, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { Lock } from '../../../connectors/dataset-service/lock.ts';
-import { isAlive, parseProcessStat, processIdentity } from '../../../src/process-identity.ts';
+import { Lock } from '../../../connectors/dataset-service/files/lock.ts';
+import { isAlive, parseProcessStat, processIdentity } from '../../../src/common/process-identity.ts';
 
 let folder = '';
 let path = '';
@@ -17,7 +17,7 @@ afterEach(() => rm(folder, { recursive: true }));
 
 /** The identity of a process that has ended. */
 async function ended(): Promise<object> {
-  const code = `import('${new URL('../../../src/process-identity.ts', import.meta.url).href}')
+  const code = `import('${new URL('../../../src/common/process-identity.ts', import.meta.url).href}')
     .then(async (m) => console.log(JSON.stringify(await m.processIdentity())))`;
   const child = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
   let text = '';

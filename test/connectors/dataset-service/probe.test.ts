@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { asDomainsyncError, type DomainsyncError } from '../../../src/errors.ts';
-import type { Source, Target } from '../../../src/types.ts';
+import { asDomainsyncError, type DomainsyncError } from '../../../src/common/errors.ts';
+import type { Source, Target } from '../../../src/types/index.ts';
 import { described, fileHeaders, KEY, type Offer, type Service, source, startService, TARGET } from './service.ts';
 
 const NEVER = new AbortController().signal;

@@ -4,7 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Source, SpooledFile } from '../../../src/types.ts';
+import type { Source, SpooledFile } from '../../../src/types/index.ts';
 import { collect } from '../../support/zst.ts';
 import {
   CONTENT,

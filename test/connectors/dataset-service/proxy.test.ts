@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import type { Source } from '../../../src/types.ts';
+import type { Source } from '../../../src/types/index.ts';
 import { type HttpProxy, startHttpProxy } from '../../support/connect-proxy.ts';
 import { described, KEY, NEVER, OFFER, type Service, source, startService, TARGET, whole } from './service.ts';
 

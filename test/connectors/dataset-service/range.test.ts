@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
-import { judge, parseContentRange, type RangeAnswer, sameFile } from '../../../connectors/dataset-service/range.ts';
-import type { RemoteFile } from '../../../src/types.ts';
+import {
+  judge,
+  parseContentRange,
+  type RangeAnswer,
+  sameFile,
+} from '../../../connectors/dataset-service/download/range.ts';
+import type { RemoteFile } from '../../../src/types/index.ts';
 
 const FILE: RemoteFile = {
   name: 'a-dns-2026-01-31.jsonl.zst',

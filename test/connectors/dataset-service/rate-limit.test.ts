@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createLocalRateLimiter, LIMITS } from '../../../connectors/dataset-service/http/rate-limit.ts';
 import { createDatasetService, type DatasetServiceOptions } from '../../../connectors/dataset-service/index.ts';
-import { createLocalRateLimiter, LIMITS } from '../../../connectors/dataset-service/rate-limit.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../src/sandbox/service.ts';
-import type { RateLimiter, RateNews, ServiceRoute } from '../../../src/types.ts';
+import type { RateLimiter, RateNews, ServiceRoute } from '../../../src/types/index.ts';
 
 const NEVER = new AbortController().signal;
 const QUIET: RateNews = { limited: false, remaining: null, resetMs: null, retryAfterMs: null };

@@ -3,9 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { judgeRedirect } from '../../../connectors/dataset-service/redirects.ts';
-import { asDomainsyncError, type DomainsyncError } from '../../../src/errors.ts';
-import type { Source } from '../../../src/types.ts';
+import { judgeRedirect } from '../../../connectors/dataset-service/http/redirects.ts';
+import { asDomainsyncError, type DomainsyncError } from '../../../src/common/errors.ts';
+import type { Source } from '../../../src/types/index.ts';
 import { CONTENT, described, fileHeaders, KEY, OFFER, type Service, source, startService, whole } from './service.ts';
 
 const NEVER = new AbortController().signal;

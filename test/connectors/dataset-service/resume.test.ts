@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { interrupted } from '../../../src/errors.ts';
-import type { Source, SpooledFile } from '../../../src/types.ts';
+import { interrupted } from '../../../src/common/errors.ts';
+import type { Source, SpooledFile } from '../../../src/types/index.ts';
 import { collect } from '../../support/zst.ts';
 import {
   CONTENT,

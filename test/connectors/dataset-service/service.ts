@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { expect } from 'vitest';
 import { createDatasetService, type DatasetServiceOptions } from '../../../connectors/dataset-service/index.ts';
-import type { RemoteFile, Source, SpooledFile, Target } from '../../../src/types.ts';
+import type { RemoteFile, Source, SpooledFile, Target } from '../../../src/types/index.ts';
 import { collect, random } from '../../support/zst.ts';
 
 export const KEY = 'svc_secret-0123456789';

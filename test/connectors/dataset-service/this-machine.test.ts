@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isThisMachine } from '../../../connectors/dataset-service/this-machine.ts';
+import { isThisMachine } from '../../../connectors/dataset-service/http/loopback.ts';
 
 const hostOf = (host: string): string => new URL(`http://${host}:8080/`).hostname;
 

@@ -1,8 +1,8 @@
 /** A run that ends early, for whatever reason: who reads committed messages of the topic does not wait for what it left open. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { interrupted } from '../../../src/errors.ts';
-import type { Destination } from '../../../src/types.ts';
+import { interrupted } from '../../../src/common/errors.ts';
+import type { Destination } from '../../../src/types/index.ts';
 import { kafkaFile } from '../../support/kafka-files.ts';
 import { type KafkaLab, openKafkaLab } from '../../support/kafka-lab.ts';
 import { isOfOthers, NEVER_TIMES_OUT, untilOthersAreRead } from '../../support/kafka-others.ts';

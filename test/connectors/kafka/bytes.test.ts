@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { expect, test } from 'vitest';
-import { crc32c } from '../../../connectors/kafka/crc32c.ts';
-import { murmur2, partitionOf } from '../../../connectors/kafka/murmur2.ts';
-import { VarintReader, varintBytes, writeVarint } from '../../../connectors/kafka/varint.ts';
+import { crc32c } from '../../../connectors/kafka/protocol/crc32c.ts';
+import { murmur2, partitionOf } from '../../../connectors/kafka/protocol/murmur2.ts';
+import { VarintReader, varintBytes, writeVarint } from '../../../connectors/kafka/protocol/varint.ts';
 import { selectColumns } from '../../../src/rows/columns.ts';
 import { JsonLines } from '../../scan/json-lines.ts';
 import { random } from '../../support/zst.ts';

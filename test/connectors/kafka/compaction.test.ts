@@ -1,8 +1,8 @@
 /** What compaction leaves of a topic is the table. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Producer } from '../../../connectors/kafka/producer.ts';
-import { batchesOf, RecordBatches } from '../../../connectors/kafka/record-batch.ts';
+import { Producer } from '../../../connectors/kafka/producer/producer.ts';
+import { batchesOf, RecordBatches } from '../../../connectors/kafka/protocol/record-batch.ts';
 import { makeTopic } from '../../support/kafka-admin.ts';
 import { kafkaFile, messageValue } from '../../support/kafka-files.ts';
 import { type KafkaLab, openKafkaLab } from '../../support/kafka-lab.ts';

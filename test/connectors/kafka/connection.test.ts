@@ -1,7 +1,7 @@
 /** The connection that all who use a cluster share. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Connection } from '../../../connectors/kafka/connection.ts';
-import { DomainsyncError } from '../../../src/errors.ts';
+import { Connection } from '../../../connectors/kafka/protocol/connection.ts';
+import { DomainsyncError } from '../../../src/common/errors.ts';
 import { startBroker, type TestBroker } from '../../support/kafka.ts';
 import { NEVER } from '../../support/lab.ts';
 

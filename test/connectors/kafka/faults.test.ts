@@ -1,8 +1,8 @@
 /** What happens to topic and index behind a run's back: nothing is lost, nothing comes twice, and the user is told. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Producer } from '../../../connectors/kafka/producer.ts';
-import { transactionalIdOf } from '../../../connectors/kafka/publisher.ts';
-import { DomainsyncError } from '../../../src/errors.ts';
+import { Producer } from '../../../connectors/kafka/producer/producer.ts';
+import { transactionalIdOf } from '../../../connectors/kafka/producer/publisher.ts';
+import { DomainsyncError } from '../../../src/common/errors.ts';
 import { addPartitions, configOf, deleteTopics, makeTopic } from '../../support/kafka-admin.ts';
 import { type KafkaFile, kafkaFile } from '../../support/kafka-files.ts';
 import { type KafkaLab, openKafkaLab } from '../../support/kafka-lab.ts';

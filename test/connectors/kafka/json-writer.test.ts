@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { createRowWriter as createKeyWriter } from '../../../connectors/kafka/key-writer.ts';
-import { createRowWriter as createMessageWriter } from '../../../connectors/kafka/message-writer.ts';
-import { batchesOf } from '../../../connectors/kafka/record-batch.ts';
-import { readBatch } from '../../../connectors/kafka/record-reader.ts';
-import { ValueHasher } from '../../../connectors/kafka/value-hash.ts';
+import { createRowWriter as createKeyWriter } from '../../../connectors/kafka/format/key-writer.ts';
+import { createRowWriter as createMessageWriter } from '../../../connectors/kafka/format/message-writer.ts';
+import { ValueHasher } from '../../../connectors/kafka/format/value-hash.ts';
+import { batchesOf } from '../../../connectors/kafka/protocol/record-batch.ts';
+import { readBatch } from '../../../connectors/kafka/reader/record-reader.ts';
 import { encodeBlock } from '../../../src/encode/encode-block.ts';
 import { COLUMNS, selectColumns } from '../../../src/rows/columns.ts';
-import type { Column } from '../../../src/types.ts';
+import type { Column } from '../../../src/types/index.ts';
 
 const LINES = [
   { Domain: 'A.example.', TLD: 'example', 'HTTP status': 301, 'PR value': 1e-7, 'DNS Status': 'TRUE' },

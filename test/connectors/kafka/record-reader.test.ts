@@ -1,8 +1,8 @@
 /** What is read of a partition: the messages of committed transactions, however large these are. */
 import { expect, test } from 'vitest';
-import { type Batch, batchesOf, RecordBatches, sealBatch } from '../../../connectors/kafka/record-batch.ts';
-import { PartitionReader, readBatch } from '../../../connectors/kafka/record-reader.ts';
-import { writeVarint } from '../../../connectors/kafka/varint.ts';
+import { type Batch, batchesOf, RecordBatches, sealBatch } from '../../../connectors/kafka/protocol/record-batch.ts';
+import { writeVarint } from '../../../connectors/kafka/protocol/varint.ts';
+import { PartitionReader, readBatch } from '../../../connectors/kafka/reader/record-reader.ts';
 
 const ABORT = 0;
 const COMMIT = 1;

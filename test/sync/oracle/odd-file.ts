@@ -1,6 +1,6 @@
 /** Files with every odd shape of contract section 3 among ordinary rows, in snapshots that follow one another. */
-import { generateRows, lineOf } from '../../../src/sandbox/generate.ts';
-import { createWorld } from '../../../src/sandbox/world.ts';
+import { generateRows, lineOf } from '../../../src/sandbox/data/generate.ts';
+import { createWorld } from '../../../src/sandbox/data/world.ts';
 import { random } from '../../support/zst.ts';
 import { ODD_DOMAINS, ODD_LINES } from './odd-lines.ts';
 import { ODD_VALUES } from './odd-values.ts';

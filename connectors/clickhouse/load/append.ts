@@ -1,0 +1,50 @@
+/**
+ * Mode `append`: a file becomes a partition of the table, in one part, by REPLACE PARTITION. Repeating it gives the rows
+ * once, and another revision of a date takes the place of the one before.
+ */
+
+import { identifier, literal } from '../sql/names.ts';
+import { versionOf } from '../sql/row-version.ts';
+import { OWN_COLUMNS } from '../sql/schema.ts';
+import { showPart, takenColumns } from '../staging/partition.ts';
+import type { Staging } from '../staging/staging.ts';
+import { mergeToOnePart, repeatable, statement } from '../staging/statements.ts';
+import type { WorkState } from '../state/table-comment.ts';
+import type { LiveTables } from './apply.ts';
+import { sourcePartition } from './replacement-table.ts';
+import { checkReplaced } from './visible.ts';
+
+/** Makes `next` what REPLACE PARTITION takes. Repeatable: `next` is made anew before it. */
+export async function buildPartition(
+  staging: Staging,
+  work: WorkState,
+  rows: number,
+  signal: AbortSignal,
+): Promise<void> {
+  if (rows === 0) {
+    // That the newest file has no rows is something to see too: without a partition the one before would count as newest.
+    const version = versionOf({ fileDate: work.file.date, revision: work.revision, line: 0, deleted: true });
+    const names = ['domain', ...OWN_COLUMNS.map((column) => column.name)].map(identifier).join(', ');
+    await statement(
+      staging,
+      `INSERT INTO ${staging.table('next')} (${names}) SELECT '', ${literal(work.file.date)}, ${version}, ${literal(work.source)}, 1`,
+      signal,
+    );
+  }
+  await mergeToOnePart(staging, 'next', signal);
+}
+
+/** Makes the file visible. Harmless when repeated. @throws DESTINATION_VERIFY_FAILED when it is not to be seen then */
+export async function replacePartition(
+  staging: Staging,
+  { name, live, columns }: Pick<LiveTables, 'name' | 'live' | 'columns'>,
+  work: WorkState,
+  signal: AbortSignal,
+): Promise<void> {
+  const taker = { table: live, columns: takenColumns('append', columns) };
+  const replace = (from: string): Promise<void> =>
+    repeatable(staging, `ALTER TABLE ${live} REPLACE PARTITION ${sourcePartition(work)} FROM ${from}`, signal);
+  await showPart(staging, taker, 'next', replace, signal);
+  const where = `_source = ${literal(work.source)} AND _file_date = ${literal(work.file.date)}`;
+  await checkReplaced(staging, { name, table: live, where }, 'next', signal);
+}

@@ -1,0 +1,204 @@
+/**
+ * Mode `sync`, once something is held: the difference between what landed and the live table goes into `delta`, which is merged to
+ * one part and attached: one metadata statement makes it visible (architecture 3). Rows, then changes, then the record of
+ * what is held; a kill in between is repeated from phase `ready`, in which delta and changes are fixed.
+ */
+import type { Column, LoadResult } from '../../../src/types/index.ts';
+import { together } from '../server/all-or-first-error.ts';
+import {
+  createBeforeTable,
+  createDiffTable,
+  DIFFERENCE,
+  type DifferenceContext,
+  type DifferenceTables,
+  insertBefore,
+  insertChanges,
+  insertDelta,
+  insertDiff,
+  type KeyRange,
+  keyRanges,
+  selectRangeStarts,
+} from '../sql/difference.ts';
+import { literal } from '../sql/names.ts';
+import { versionOf } from '../sql/row-version.ts';
+import { CHANGES_COLUMNS, type TableMode } from '../sql/schema.ts';
+import { showPart, takenColumns } from '../staging/partition.ts';
+import type { Staging } from '../staging/staging.ts';
+import { mergeToOnePart, numberOf, remade, repeatable, statement } from '../staging/statements.ts';
+import type { WorkState } from '../state/table-comment.ts';
+import { comparedRows, type Landed } from './replacement-table.ts';
+import { checkAttached, checkReplaced } from './visible.ts';
+
+/** The tables that a load ends in. */
+export interface LiveTables {
+  readonly mode: TableMode;
+  /** Bare name of the live table. */
+  readonly name: string;
+  /** The live table, qualified and quoted. */
+  readonly live: string;
+  /** Bare name of the table before the last exchange; null where none is kept. */
+  readonly previous: string | null;
+  /** null: no change feed is kept. */
+  readonly changes: string | null;
+  readonly columns: readonly Column[];
+  /** Rows that are gone from the file are deleted. */
+  readonly deletes: boolean;
+  /** Other pipelines load into it too. */
+  readonly shared: boolean;
+}
+
+/** What was compared, and how. */
+interface Comparison {
+  readonly names: DifferenceTables;
+  readonly context: DifferenceContext;
+}
+
+interface RangedComparison extends Comparison {
+  readonly ranges: readonly KeyRange[];
+}
+
+type Counts = Pick<LoadResult, 'inserted' | 'updated' | 'deleted' | 'unchanged'>;
+
+/** What is known of the rows to apply. */
+interface Applied {
+  /** What has landed, as soon as it is counted. */
+  readonly landed: Promise<Landed>;
+  /** False: what is held was hashed in another way, so that a difference may be none. */
+  readonly comparable: boolean;
+}
+
+/** Builds delta and changes against the live table as it is now. Repeatable until phase `ready`. */
+export async function buildDelta(
+  staging: Staging,
+  tables: LiveTables,
+  work: WorkState,
+  applied: Applied,
+  signal: AbortSignal,
+): Promise<Counts> {
+  const { names, context } = await compare(staging, tables, work, applied, signal);
+  const { server } = staging;
+  const starts = await staging.owned(() => server.query<{ domain: string }>(selectRangeStarts(names), signal), signal);
+  const what = { names, context, ranges: keyRanges(starts.map((row) => row.domain)) };
+  const delta = fillDelta(staging, tables.live, what, signal);
+  // A first load of a source records no changes (contract 4).
+  if (tables.changes === null || work.previousDate === null) {
+    await delta;
+    await mergeToOnePart(staging, 'delta', signal);
+  } else {
+    // The feed takes most of what it needs from the live table, and does not care how many parts the delta has.
+    await together(delta, fillBefore(staging, what, signal));
+    await together(mergeToOnePart(staging, 'delta', signal), buildChanges(staging, tables.changes, what, signal));
+  }
+  return countDifferences(staging, (await applied.landed).rows, signal);
+}
+
+/** Fills `diff`. */
+async function compare(
+  staging: Staging,
+  tables: LiveTables,
+  work: WorkState,
+  { landed, comparable }: Applied,
+  signal: AbortSignal,
+): Promise<Comparison> {
+  const compared = async (next: string, unique: boolean): Promise<Comparison> => {
+    const diff = await remade(staging, 'diff', null, signal);
+    const names = {
+      live: tables.live,
+      next,
+      diff,
+      delta: staging.table('delta'),
+      before: staging.table('before'),
+      changes: staging.table('changes'),
+    };
+    const context = {
+      columns: tables.columns,
+      deletes: tables.deletes,
+      comparable,
+      unique,
+      source: work.source,
+      fileDate: work.file.date,
+      previousDate: work.previousDate ?? work.file.date,
+      revision: work.revision,
+      deleteVersion: versionOf({ fileDate: work.file.date, revision: work.revision, line: 0, deleted: true }),
+    };
+    await statement(staging, createDiffTable(diff), signal);
+    await statement(staging, insertDiff(names, context), signal);
+    return { names, context };
+  };
+  // In nearly every file each domain stands once: they are compared as if, while that is counted.
+  const [{ unique }, asIf] = await together(landed, compared(staging.table('rows'), true));
+  if (unique) return asIf;
+  const live = { table: tables.live, columns: takenColumns('sync', tables.columns) };
+  return compared(await comparedRows(staging, live, signal), false);
+}
+
+async function fillDelta(
+  staging: Staging,
+  live: string,
+  { names, context, ranges }: RangedComparison,
+  signal: AbortSignal,
+): Promise<void> {
+  await remade(staging, 'delta', `AS ${live} COMMENT ''`, signal);
+  for (const range of ranges) await statement(staging, insertDelta(names, context, range), signal);
+}
+
+async function fillBefore(
+  staging: Staging,
+  { names, context, ranges }: RangedComparison,
+  signal: AbortSignal,
+): Promise<void> {
+  await remade(staging, 'before', null, signal);
+  await statement(staging, createBeforeTable(names.before), signal);
+  for (const range of ranges) await statement(staging, insertBefore(names, context, range), signal);
+}
+
+async function buildChanges(
+  staging: Staging,
+  feed: string,
+  { names, context, ranges }: RangedComparison,
+  signal: AbortSignal,
+): Promise<void> {
+  await remade(staging, 'changes', `AS ${feed} COMMENT ''`, signal);
+  for (const range of ranges) await statement(staging, insertChanges(names, context, range), signal);
+  await mergeToOnePart(staging, 'changes', signal);
+}
+
+/** Makes a delta visible, then its changes. Harmless when repeated. @throws DESTINATION_VERIFY_FAILED when it is not to be seen then */
+export async function attachDelta(
+  staging: Staging,
+  tables: LiveTables,
+  work: WorkState,
+  signal: AbortSignal,
+): Promise<void> {
+  const live = { table: tables.live, columns: takenColumns('sync', tables.columns) };
+  const attach = (from: string): Promise<void> =>
+    statement(staging, `ALTER TABLE ${tables.live} ATTACH PARTITION tuple() FROM ${from}`, signal);
+  await showPart(staging, live, 'delta', attach, signal);
+  if (tables.deletes || !tables.shared)
+    await checkAttached(staging, { name: tables.name, table: tables.live }, work, signal);
+  // A first load of a source records no changes (contract 4).
+  if (tables.changes === null || work.previousDate === null) return;
+  if ((await numberOf(staging, `SELECT count() AS n FROM ${staging.table('changes')}`, signal)) === 0) return;
+  const partition = `(${literal(work.file.date)}, ${work.revision}, ${literal(work.source)})`;
+  const feed = { table: tables.changes, columns: CHANGES_COLUMNS.map(({ name }) => name) };
+  const replace = (from: string): Promise<void> =>
+    repeatable(staging, `ALTER TABLE ${feed.table} REPLACE PARTITION ${partition} FROM ${from}`, signal);
+  await showPart(staging, feed, 'changes', replace, signal);
+  const where = `(file_date, _revision, _source) = ${partition}`;
+  await checkReplaced(staging, { name: `${tables.name}_changes`, table: feed.table, where }, 'changes', signal);
+}
+
+async function countDifferences(staging: Staging, distinctRows: number, signal: AbortSignal): Promise<Counts> {
+  const [row] = await staging.owned(
+    () =>
+      staging.server.query<{ inserted: string; updated: string; deleted: string }>(
+        `SELECT countIf(op = ${DIFFERENCE.insert}) AS inserted, countIf(op = ${DIFFERENCE.update}) AS updated,
+  countIf(op = ${DIFFERENCE.delete}) AS deleted FROM ${staging.table('diff')}`,
+        signal,
+      ),
+    signal,
+  );
+  const inserted = Number(row?.inserted);
+  const updated = Number(row?.updated);
+  return { inserted, updated, deleted: Number(row?.deleted), unchanged: distinctRows - inserted - updated };
+}

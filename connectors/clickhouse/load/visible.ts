@@ -1,0 +1,96 @@
+/**
+ * What a statement that makes rows visible was to bring about, looked for after it and before it is recorded: an answer alone
+ * does not show that the table which readers see is the one that it was done to.
+ */
+import { DomainsyncError } from '../../../src/common/errors.ts';
+import type { Server } from '../server/client.ts';
+import { literal } from '../sql/names.ts';
+import { versionRange } from '../sql/row-version.ts';
+import type { Staging } from '../staging/staging.ts';
+import { numberOf } from '../staging/statements.ts';
+import { type TableFacts, tableFacts } from '../state/live-table.ts';
+import type { WorkState } from '../state/table-comment.ts';
+
+/** The table of a name. @throws DESTINATION_VERIFY_FAILED when there is none */
+export async function factsOf(server: Server, name: string, signal: AbortSignal): Promise<TableFacts> {
+  const facts = (await tableFacts(server, [name], signal)).get(name);
+  if (facts === undefined) throw notVisible(`${server.database}.${name}`, 'it is gone');
+  return facts;
+}
+
+/**
+ * After EXCHANGE TABLES: the live table is the one that was made, with rows where it had some.
+ * @param made as it was before the exchange
+ * @throws DESTINATION_VERIFY_FAILED
+ */
+export async function checkExchanged(
+  server: Server,
+  name: string,
+  made: Pick<TableFacts, 'uuid' | 'rows'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { uuid, rows, forgets } = await factsOf(server, name, signal);
+  if (uuid !== made.uuid)
+    throw notVisible(`${server.database}.${name}`, 'it is another table than the one that was put in its place');
+  if (rows === 0 && made.rows > 0 && !forgets)
+    throw notVisible(`${server.database}.${name}`, `it has no rows in place of ${made.rows}`);
+}
+
+/**
+ * After ATTACH PARTITION: the live table has at least as many rows of this file as the delta. Not for a table that forgets
+ * rows by itself, or that pipelines share without deletions: others may have replaced them already.
+ * @param live qualified and quoted
+ * @throws DESTINATION_VERIFY_FAILED
+ */
+export async function checkAttached(
+  staging: Staging,
+  live: { readonly name: string; readonly table: string },
+  work: Pick<WorkState, 'source' | 'file' | 'revision'>,
+  signal: AbortSignal,
+): Promise<void> {
+  if ((await factsOf(staging.server, live.name, signal)).forgets) return;
+  const [from, to] = versionRange({ fileDate: work.file.date, revision: work.revision });
+  const ofFile = `_version BETWEEN ${from} AND ${to} AND _source = ${literal(work.source)}`;
+  await checkRows(staging, { ...live, where: ofFile }, 'delta', signal);
+}
+
+/**
+ * After REPLACE PARTITION: the partition has at least as many rows as the staging table that it came from.
+ * @param into `where`: what holds of the rows of the partition
+ * @throws DESTINATION_VERIFY_FAILED
+ */
+export async function checkReplaced(
+  staging: Staging,
+  into: { readonly name: string; readonly table: string; readonly where: string },
+  from: 'next' | 'changes',
+  signal: AbortSignal,
+): Promise<void> {
+  if ((await factsOf(staging.server, into.name, signal)).forgets) return;
+  await checkRows(staging, into, from, signal);
+}
+
+async function checkRows(
+  staging: Staging,
+  { name, table, where }: { readonly name: string; readonly table: string; readonly where: string },
+  from: 'delta' | 'next' | 'changes',
+  signal: AbortSignal,
+): Promise<void> {
+  const brought = await numberOf(staging, `SELECT count() AS n FROM ${staging.table(from)}`, signal);
+  const found = await numberOf(staging, `SELECT count() AS n FROM ${table} WHERE ${where}`, signal);
+  if (found < brought)
+    throw notVisible(
+      `${staging.server.database}.${name}`,
+      `${found} rows of the file are there in place of ${brought}`,
+    );
+}
+
+/** The error for rows that were said to be visible, and are not. */
+export function notVisible(table: string, what: string): DomainsyncError {
+  return new DomainsyncError(
+    'DESTINATION_VERIFY_FAILED',
+    `ClickHouse answered that the rows are in ${table}, and it does not have them: ${what}`,
+    {
+      hint: 'Nothing was recorded as loaded. Run again: the file is compared with what the table holds then, and what is missing is loaded. If it happens again, look for something that deletes rows of the table, or for several servers behind clickhouse.url.',
+    },
+  );
+}

@@ -1,0 +1,294 @@
+/** One ClickHouse server, embedded or not, through its HTTP interface: statements in, DomainsyncErrors out. */
+import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import {
+  type ClickHouseClient,
+  ClickHouseLogLevel,
+  type ClickHouseSettings,
+  createClient,
+  type ResponseHeaders,
+} from '@clickhouse/client';
+import { DomainsyncError } from '../../../src/common/errors.ts';
+import { DEFAULT_RETRY_POLICY, type RetryPolicy, withRetry } from '../../../src/common/retry.ts';
+import { identifier } from '../sql/names.ts';
+import {
+  FULL_DISK_HINT,
+  isMissing,
+  isOfConnection,
+  isOfNetwork,
+  SERVER_CODES,
+  serverCode,
+  toDomainsyncError,
+  wasNotSent,
+} from './errors.ts';
+import { NO_UUID, SameServer, SELECT_FOLDER, SELECT_IDENTITY, type ServerIdentity } from './same-server.ts';
+import { BLOCK_SETTINGS, DROP_SETTINGS, OWN_SETTINGS, PROGRESS_HEADERS_BYTES } from './settings.ts';
+
+export interface ServerOptions {
+  /** http(s)://host:port */
+  readonly url: string;
+  readonly database: string;
+  readonly username: string;
+  readonly password: string;
+  /** It is the embedded one. */
+  readonly embedded?: boolean;
+  /** The user's own, passed with every statement; those below win. */
+  readonly settings: Readonly<Record<string, string | number | boolean>>;
+}
+
+/** Longest silence of the server in one statement, ms: sorting and merging of a large table sends nothing for long. */
+const STATEMENT_TIMEOUT_MS = 60 * 60_000;
+
+/** A server that has answered before and is gone is most likely being started anew: that is waited for, a minute and more. */
+const RESTART_POLICY: RetryPolicy = { ...DEFAULT_RETRY_POLICY, attempts: 16, maxDelay: 10_000 };
+const ONCE: RetryPolicy = { ...DEFAULT_RETRY_POLICY, attempts: 1 };
+
+/** Less than this is a full disk. */
+const LEAST_ROOM_BYTES = 16 * 1024 * 1024;
+
+/** How long a look for room holds, ms: a load defines a dozen tables, many of them within a moment. */
+const ROOM_SEEN_MS = 1_000;
+
+/** Those that write it, and of ALTER some that do not. */
+const WRITES_DEFINITION = /^\s*(?:CREATE|ALTER)\b/;
+
+/** Inserts under way at once, and a few short statements beside them. */
+const CONNECTIONS = 8;
+
+/** A connected server. Every method throws DomainsyncError. */
+export class Server {
+  readonly database: string;
+  readonly #client: ClickHouseClient;
+  /** null: an embedded server, in front of which there is nothing. */
+  readonly #same: SameServer | null;
+  #answered = false;
+  /** Until when there is room, as far as was seen; a time of `performance.now()`. */
+  #roomUntil = 0;
+
+  constructor(options: ServerOptions) {
+    this.database = options.database;
+    this.#same = options.embedded === true ? null : new SameServer((signal) => this.#askIdentity(signal));
+    this.#client = createClient({
+      url: options.url,
+      username: options.username,
+      password: options.password,
+      application: 'domainsync',
+      request_timeout: STATEMENT_TIMEOUT_MS,
+      max_open_connections: CONNECTIONS,
+      // Below the shortest keep-alive time of a server (3 s on older ones and in the cloud). A timer alone is late where
+      // the event loop is busy.
+      keep_alive: { enabled: true, idle_socket_ttl: 2_000, eagerly_destroy_stale_sockets: true },
+      // Its warnings are for programmers; what goes wrong reaches us as errors.
+      log: { level: ClickHouseLogLevel.OFF },
+      max_response_headers_size: PROGRESS_HEADERS_BYTES,
+      clickhouse_settings: { ...options.settings, ...OWN_SETTINGS } as ClickHouseSettings,
+    });
+  }
+
+  /** First of every run. @throws DESTINATION_REFUSED where several servers answer */
+  async identify(signal: AbortSignal): Promise<void> {
+    await this.#same?.identify(signal);
+  }
+
+  /** Whether the one that was identified answers still. @throws DESTINATION_REFUSED */
+  async confirmIdentity(signal: AbortSignal): Promise<void> {
+    await this.#same?.confirm(signal);
+  }
+
+  /** A table of the configured database, qualified and quoted. */
+  table(name: string): string {
+    return `${identifier(this.database)}.${identifier(name)}`;
+  }
+
+  /** Rows of a SELECT; 64-bit integers arrive as strings. Retried: reads do no harm. */
+  async query<Row>(sql: string, signal: AbortSignal, params: Readonly<Record<string, unknown>> = {}): Promise<Row[]> {
+    return this.#sent(() => this.#rows<Row>(sql, signal, params), signal);
+  }
+
+  async #rows<Row>(
+    sql: string,
+    signal: AbortSignal,
+    params: Readonly<Record<string, unknown>> = {},
+  ): Promise<Answered<Row[]>> {
+    const result = await this.#client.query({
+      query: sql,
+      query_params: { ...params },
+      format: 'JSONEachRow',
+      abort_signal: signal,
+    });
+    const rows = await result.json<Row>();
+    checkWhole(rows.length, result.response_headers['x-clickhouse-summary']);
+    return { value: rows, headers: result.response_headers };
+  }
+
+  /**
+   * A statement without an answer. Retried only where it did not reach the server: after a lost answer nobody knows
+   * whether it happened.
+   * @param id that no other statement has while this one runs
+   */
+  async command(sql: string, signal: AbortSignal, id?: string): Promise<void> {
+    try {
+      await this.#command(sql, {}, signal, id);
+    } catch (error) {
+      // Not asked for beforehand: a profile may forbid the settings, and few tables are that large.
+      if (serverCode(error) !== SERVER_CODES.TABLE_SIZE_EXCEEDS_MAX_DROP_SIZE_LIMIT) throw error;
+      await this.#command(sql, DROP_SETTINGS, signal);
+    }
+  }
+
+  async #command(sql: string, settings: ClickHouseSettings, signal: AbortSignal, id?: string): Promise<void> {
+    if (WRITES_DEFINITION.test(sql)) await this.#refuseFullDisk(signal);
+    const named = id === undefined ? {} : { query_id: id };
+    const send = async (): Promise<Answered<void>> => {
+      const asked = { query: sql, abort_signal: signal, clickhouse_settings: settings, ...named };
+      const { response_headers: headers } = await this.#client.command(asked);
+      return { value: undefined, headers };
+    };
+    await this.#sent(send, signal, (error) => (wasNotSent(error) ? this.#patience(error) : ONCE));
+  }
+
+  /** The answer of a statement that reads, and takes no FORMAT: one line for a row, a tab between values. */
+  async answer(sql: string, signal: AbortSignal): Promise<string> {
+    const send = async (): Promise<Answered<string>> => {
+      const { stream, response_headers: headers } = await this.#client.exec({
+        query: sql,
+        abort_signal: signal,
+        clickhouse_settings: { default_format: 'TabSeparated' } as ClickHouseSettings,
+      });
+      return { value: await text(stream), headers };
+    };
+    return this.#sent(send, signal);
+  }
+
+  /** As `command`, for a statement that does no harm when it is done twice: retried. */
+  async repeatable(sql: string, signal: AbortSignal): Promise<void> {
+    await withRetry(() => this.command(sql, signal), {
+      signal,
+      // What did not reach the server has been waited for already.
+      policy: (error) => (wasNotSent(error) ? ONCE : this.#patience(error)),
+    });
+  }
+
+  /**
+   * As `repeatable`, for a statement that does no harm when it is done twice one after the other, but would side by side:
+   * while one whose answer was lost still runs, the server refuses its repeat.
+   */
+  async repeatableInTurn(sql: string, signal: AbortSignal): Promise<void> {
+    const id = randomUUID();
+    await withRetry(() => this.command(sql, signal, id), {
+      signal,
+      policy: (error) => (wasNotSent(error) ? ONCE : this.#patience(error)),
+    });
+  }
+
+  /**
+   * Before a statement that writes the definition of a table, a view or a database: on a full disk ClickHouse writes an empty one,
+   * answers that all is well, refuses every later change of that table, and does not start again [measured with 25.8 and 26.7].
+   * DROP, RENAME and EXCHANGE write none. What was looked at a moment ago is not looked at again.
+   */
+  async #refuseFullDisk(signal: AbortSignal): Promise<void> {
+    if (performance.now() < this.#roomUntil) return;
+    const [row] = await this.query<{ free: string }>('SELECT filesystemAvailable() AS free', signal);
+    if (Number(row?.free) < LEAST_ROOM_BYTES) {
+      throw new DomainsyncError('DESTINATION_REFUSED', 'the disk of the ClickHouse server is full', {
+        hint: FULL_DISK_HINT,
+      });
+    }
+    this.#roomUntil = performance.now() + ROOM_SEEN_MS;
+  }
+
+  /**
+   * INSERT of bytes that are in a wire format already, in one piece or several, as one part. Retried: the table must have a
+   * deduplication window, in which the token makes a repeated insert do nothing (also one of a killed run).
+   */
+  async insertBlock(
+    sql: string,
+    payload: Uint8Array | readonly Uint8Array[],
+    token: string,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const pieces = payload instanceof Uint8Array ? [payload] : payload;
+    const send = async (): Promise<Answered<void>> => {
+      const { stream, response_headers: headers } = await this.#client.exec({
+        query: sql,
+        values: Readable.from(pieces, { objectMode: false }),
+        abort_signal: signal,
+        clickhouse_settings: { ...BLOCK_SETTINGS, insert_deduplication_token: token },
+      });
+      for await (const _ of stream) {
+        // Drained: an answer left unread breaks the connection for the next statement.
+      }
+      return { value: undefined, headers };
+    };
+    await this.#sent(send, signal);
+  }
+
+  async close(): Promise<void> {
+    await this.#client.close();
+  }
+
+  #patience(error: DomainsyncError): RetryPolicy {
+    if (isOfConnection(error)) return ONCE;
+    return this.#answered && isOfNetwork(error) ? RESTART_POLICY : DEFAULT_RETRY_POLICY;
+  }
+
+  /** Sends a statement until it is answered or the policy gives up, then looks at who answered: that costs no statement twice. */
+  async #sent<T>(
+    statement: () => Promise<Answered<T>>,
+    signal: AbortSignal,
+    policy: (error: DomainsyncError) => RetryPolicy = (error) => this.#patience(error),
+  ): Promise<T> {
+    try {
+      const { value, headers } = await withRetry(() => this.#guarded(statement, signal), { signal, policy });
+      const name = headers['x-clickhouse-server-display-name'];
+      await this.#same?.check(typeof name === 'string' ? name : undefined, signal);
+      return value;
+    } catch (error) {
+      // What one server has another one lacks.
+      if (isMissing(error)) await this.#same?.confirm(signal);
+      throw error;
+    }
+  }
+
+  async #askIdentity(signal: AbortSignal): Promise<ServerIdentity> {
+    const ask = async <Row>(sql: string, params: Readonly<Record<string, unknown>> = {}): Promise<Row | undefined> => {
+      const answer = await withRetry(() => this.#guarded(() => this.#rows<Row>(sql, signal, params), signal), {
+        signal,
+        policy: (error) => this.#patience(error),
+      });
+      return answer.value[0];
+    };
+    const identity = (await ask<ServerIdentity>(SELECT_IDENTITY)) as ServerIdentity;
+    return identity.uuid === NO_UUID
+      ? { ...identity, ...(await ask<{ folder: string }>(SELECT_FOLDER, { database: this.database })) }
+      : identity;
+  }
+
+  async #guarded<T>(statement: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    signal.throwIfAborted();
+    try {
+      const answer = await statement();
+      this.#answered = true;
+      return answer;
+    } catch (error) {
+      throw toDomainsyncError(error, signal);
+    }
+  }
+}
+
+/** What a statement gave, and the headers that it came with. */
+interface Answered<T> {
+  readonly value: T;
+  readonly headers: ResponseHeaders;
+}
+
+/** An answer that lacks rows must not be taken for one that has none: nothing would seem to be loaded. */
+function checkWhole(rows: number, summary: string | string[] | undefined): void {
+  if (typeof summary !== 'string') return;
+  const { result_rows: sent } = JSON.parse(summary) as { result_rows?: string };
+  if (sent === undefined || Number(sent) === rows) return;
+  throw new DomainsyncError('DESTINATION_UNREACHABLE', `ClickHouse sent ${rows} of ${sent} rows of an answer`, {
+    hint: FULL_DISK_HINT,
+  });
+}

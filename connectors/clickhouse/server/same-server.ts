@@ -1,0 +1,112 @@
+/**
+ * That all answers come from one server. Behind a load balancer statements of one load would reach several: each would hold
+ * a part of it. A server that was started anew is the same one, also under another name.
+ */
+import { DomainsyncError } from '../../../src/common/errors.ts';
+
+/** What tells a server from every other. */
+export interface ServerIdentity {
+  /** What it shows of itself with every answer: its host's name by default. */
+  readonly displayName: string;
+  /** Kept in its data folder; zeros where it has none, as servers out of `clickhouse local` have. */
+  readonly uuid: string;
+  readonly host: string;
+  /** Of its database; asked for only where there is no UUID. Empty: there is no such database yet. */
+  readonly folder: string;
+}
+
+export const SELECT_IDENTITY =
+  "SELECT displayName() AS displayName, toString(serverUUID()) AS uuid, hostName() AS host, '' AS folder";
+export const SELECT_FOLDER = 'SELECT data_path AS folder FROM system.databases WHERE name = {database:String}';
+
+export const NO_UUID = '00000000-0000-0000-0000-000000000000';
+
+/** So many are asked side by side, over as many connections: a balancer spreads them. */
+const ASKED_AT_ONCE = 4;
+/** Of a name that was not seen before: whoever was started anew under it answers the first time. */
+const ASKED_AGAIN = 5;
+
+/** Asks whoever answers, once. */
+export type AskIdentity = (signal: AbortSignal) => Promise<ServerIdentity>;
+
+/** The server that answers are expected from. States: unknown (names are only collected), then known by `identify`, for good. */
+export class SameServer {
+  readonly #ask: AskIdentity;
+  #expected: ServerIdentity | null = null;
+  /** Display names under which the expected server has answered. */
+  readonly #names = new Set<string>();
+
+  constructor(ask: AskIdentity) {
+    this.#ask = ask;
+  }
+
+  /** Asks several times at once who answers. @throws DESTINATION_REFUSED where that is not always the same server */
+  async identify(signal: AbortSignal): Promise<void> {
+    const answers = await Promise.all(Array.from({ length: ASKED_AT_ONCE }, () => this.#ask(signal)));
+    const expected = this.#expected ?? answers[0];
+    if (expected === undefined) return;
+    const other = answers.find((one) => !isSame(expected, one));
+    if (other !== undefined) throw differentServers(expected, other);
+    const names = new Set(answers.map(({ displayName }) => displayName));
+    // Of statements before, and beside the questions.
+    const strange = [...this.#names].find((name) => !names.has(name));
+    if (this.#expected === null && strange !== undefined)
+      throw differentServers(expected, { ...expected, displayName: strange });
+    this.#expected = expected;
+    for (const name of names) this.#names.add(name);
+  }
+
+  /**
+   * Looks at the name that an answer shows. Only another one than before costs a question.
+   * @param displayName undefined: a proxy took it away
+   * @throws DESTINATION_REFUSED
+   */
+  async check(displayName: string | undefined, signal: AbortSignal): Promise<void> {
+    if (displayName === undefined || this.#names.has(displayName)) return;
+    if (this.#names.size === 0) {
+      this.#names.add(displayName);
+      return;
+    }
+    await this.confirm(signal, displayName);
+  }
+
+  /**
+   * Asks who answers now.
+   * @param displayName asks until the server of that name has answered
+   * @throws DESTINATION_REFUSED where it is not the expected one
+   */
+  async confirm(signal: AbortSignal, displayName?: string): Promise<void> {
+    const expected = this.#expected;
+    if (expected === null && displayName === undefined) return;
+    const known = expected ?? { displayName: [...this.#names].join(', '), uuid: NO_UUID, host: '', folder: '' };
+    for (let asked = 0; asked < ASKED_AGAIN; asked += 1) {
+      const answer = await this.#ask(signal);
+      if (!isSame(known, answer)) throw differentServers(known, answer);
+      if (displayName === undefined || answer.displayName === displayName) {
+        this.#names.add(answer.displayName);
+        return;
+      }
+    }
+    throw differentServers(known, { ...known, displayName: displayName ?? '' });
+  }
+}
+
+function isSame(one: ServerIdentity, other: ServerIdentity): boolean {
+  if (one.uuid !== NO_UUID || other.uuid !== NO_UUID) return one.uuid === other.uuid;
+  const sameFolder = one.folder === '' || other.folder === '' || one.folder === other.folder;
+  return one.host === other.host && sameFolder;
+}
+
+function differentServers(one: ServerIdentity, other: ServerIdentity): DomainsyncError {
+  const named = ({ displayName, host, uuid, folder }: ServerIdentity): string => {
+    const more = [host === displayName ? '' : host, uuid === NO_UUID ? folder : uuid].filter((part) => part !== '');
+    return more.length === 0 ? displayName : `${displayName} (${more.join(', ')})`;
+  };
+  return new DomainsyncError(
+    'DESTINATION_REFUSED',
+    `answers come from different ClickHouse servers, ${named(one)} and ${named(other)}: a load would be spread over them`,
+    {
+      hint: 'If clickhouse.url names a load balancer, name the address of one server in its place. If the server was replaced by another one, start domainsync anew.',
+    },
+  );
+}

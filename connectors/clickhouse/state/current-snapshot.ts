@@ -1,0 +1,92 @@
+/** What a pipeline's table holds, as the modes mean it; its state is null where there is no table. */
+import { DomainsyncError } from '../../../src/common/errors.ts';
+import type { Held, RemoteFile } from '../../../src/types/index.ts';
+import { readHeld } from '../load/exchange.ts';
+import type { Server } from '../server/client.ts';
+import { literal } from '../sql/names.ts';
+import { MAX_REVISION, revisionAbove } from '../sql/row-version.ts';
+import type { TableMode } from '../sql/schema.ts';
+import type { LiveTable } from './live-table.ts';
+import { heldFiles } from './loaded-files.ts';
+import { type HeldSource, isNewer, type LiveState } from './table-comment.ts';
+
+/** The part of a table that a pipeline loads. */
+export interface TablePart {
+  /** Bare name of the live table. */
+  readonly table: string;
+  readonly mode: TableMode;
+  /** Source key of the rows, see sourceKey(). */
+  readonly source: string;
+  /** Rows that the pipeline has no record of stay in the table. */
+  readonly stays: boolean;
+}
+
+/** Bare name of the table before the last exchange, in mode `replace`. */
+export function previousTable(table: string): string {
+  return `${table}_previous`;
+}
+
+/** The newest file, with what else a decision needs: older files in mode `append`, one rolled back in mode `replace`. */
+export async function holding(
+  server: Server,
+  state: LiveState | null,
+  { table, mode, source }: TablePart,
+  signal: AbortSignal,
+): Promise<Held | null> {
+  const held = state?.sources[source];
+  if (state === null || held === undefined) return null;
+  if (mode === 'append') {
+    const files = await heldFiles(server, { id: state.id, source }, signal);
+    return { ...held, earlier: files.filter(({ date }) => date < held.date) };
+  }
+  if (mode === 'sync') return held;
+  const previous = await readHeld(server, previousTable(table), source, signal);
+  if (previous === null || !isNewer(previous, held)) return held;
+  const { file, date, size, etag } = previous;
+  return { ...held, rolledBack: { file, date, size, etag } };
+}
+
+/** What is held that a load of a file has to be compared with: in mode `append` only what there is of its date. */
+export async function heldBeside(
+  server: Server,
+  state: LiveState | null,
+  { mode, source }: TablePart,
+  file: Pick<RemoteFile, 'date'>,
+  signal: AbortSignal,
+): Promise<HeldSource | undefined> {
+  const held = state?.sources[source];
+  if (state === null || held === undefined || mode !== 'append') return held;
+  const files = await heldFiles(server, { id: state.id, source }, signal);
+  return files.find(({ date }) => date === file.date);
+}
+
+/**
+ * Which revision of its date a file is: above the one that is held, or, in a table of which nothing is on record, above the
+ * rows that it holds all the same (it was copied or restored, and its rows stay).
+ * @throws DESTINATION_REFUSED when there is none
+ */
+export async function revisionOf(
+  server: Server,
+  { live, held }: { readonly live: LiveTable | null; readonly held: HeldSource | undefined },
+  { source, stays }: Pick<TablePart, 'source' | 'stays'>,
+  file: Pick<RemoteFile, 'date'>,
+  signal: AbortSignal,
+): Promise<number> {
+  let revision: number | null = held?.date === file.date ? held.revision + 1 : 0;
+  if (held === undefined && stays && live !== null && live.facts.rows > 0) {
+    const [row] = await server.query<{ top: string }>(
+      `SELECT max(_version) AS top FROM ${server.table(live.facts.name)} WHERE _source = ${literal(source)}`,
+      signal,
+    );
+    revision = revisionAbove(BigInt(row?.top ?? 0), file.date);
+  }
+  if (revision === null) {
+    const what = `${server.database}.${live?.facts.name} holds rows of later files than that of ${file.date}, and they stay`;
+    throw new DomainsyncError('DESTINATION_REFUSED', what, {
+      hint: 'Wait for a later file, or give the pipeline another table.',
+    });
+  }
+  if (revision <= MAX_REVISION) return revision;
+  const what = `the files of ${file.date} have been loaded ${revision} times: more revisions of one date cannot be told apart`;
+  throw new DomainsyncError('DESTINATION_REFUSED', what, { hint: 'Wait for the file of another date.' });
+}

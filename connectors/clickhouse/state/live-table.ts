@@ -1,0 +1,103 @@
+/**
+ * A live table as it stands: the record in its comment, and whether that record is its own. A comment is copied with a table
+ * (CREATE TABLE AS, a backup that is restored), and would tell of files that the copy does not hold; the UUID that the server
+ * gave the table is never copied, and stays with it through EXCHANGE and RENAME.
+ */
+import { DomainsyncError } from '../../../src/common/errors.ts';
+import type { Server } from '../server/client.ts';
+import { literal } from '../sql/names.ts';
+import { commentOf, type LiveState, parseComment } from './table-comment.ts';
+
+/** What system.tables says of a table. */
+export interface TableFacts {
+  readonly name: string;
+  readonly engine: string;
+  readonly comment: string;
+  /** Empty where the database gives none. */
+  readonly uuid: string;
+  /** Rows of all parts, replaced ones and delete marks too. */
+  readonly rows: number;
+  /** Rows may vanish by themselves. */
+  readonly forgets: boolean;
+}
+
+/** A record, and the table that it was found on. */
+export interface LiveTable extends LiveState {
+  readonly facts: TableFacts;
+  /** The record is that of another table. Its sources are left out here: nothing counts as held. */
+  readonly misplaced: boolean;
+}
+
+/** The tables of these names that there are. Tables of the embedded server's `default` tell their UUID by their folder only. */
+export async function tableFacts(
+  server: Server,
+  names: readonly string[],
+  signal: AbortSignal,
+): Promise<Map<string, TableFacts>> {
+  const rows = await server.query<Pick<TableFacts, 'name' | 'engine' | 'comment'> & Record<'n' | 'ttl' | 'id', string>>(
+    `SELECT name, engine, comment, ifNull(total_rows, 0) AS n, toString(position(engine_full, ' TTL ')) AS ttl,
+  if(uuid = toUUID('00000000-0000-0000-0000-000000000000'), extract(arrayElement(data_paths, 1), '([0-9a-f-]{36})/*$'), toString(uuid)) AS id
+FROM system.tables WHERE database = {database:String} AND name IN {names:Array(String)}`,
+    signal,
+    { database: server.database, names },
+  );
+  return new Map(
+    rows.map(({ name, engine, comment, n, ttl, id }) => [
+      name,
+      { name, engine, comment, uuid: id, rows: Number(n), forgets: ttl !== '0' },
+    ]),
+  );
+}
+
+/** The record in a table's comment; null when it is none of ours. */
+export async function liveTableOf(server: Server, facts: TableFacts, signal: AbortSignal): Promise<LiveTable | null> {
+  const state = parseComment<LiveState>(facts.comment);
+  if (state === null || typeof state.sources !== 'object') return null;
+  if (await isOwn(server, state, facts, signal)) return { ...state, facts, misplaced: false };
+  return { ...state, id: facts.uuid, sources: {}, facts, misplaced: true };
+}
+
+async function isOwn(server: Server, state: LiveState, facts: TableFacts, signal: AbortSignal): Promise<boolean> {
+  if (state.uuid !== undefined) return state.uuid === facts.uuid || facts.uuid === '';
+  // Of a version before: the first table to be found with it keeps it.
+  const adopted = await server.query<{ comment: string }>(
+    `SELECT comment FROM system.tables
+WHERE database = {database:String} AND name != {name:String} AND startsWith(comment, '{"domainsync"') AND position(comment, {id:String}) > 0`,
+    signal,
+    { database: server.database, name: facts.name, id: state.id },
+  );
+  return !adopted.some(({ comment }) => {
+    const other = parseComment<LiveState>(comment);
+    return other?.id === state.id && other.uuid !== undefined;
+  });
+}
+
+/**
+ * Ties a record to its table where that was not done yet, or, by force, gives a table with another one's record a new one
+ * which says that nothing is held.
+ * @throws DESTINATION_REFUSED for another table's record, without force
+ */
+export async function settleRecord(
+  server: Server,
+  live: LiveTable,
+  force: boolean,
+  signal: AbortSignal,
+): Promise<LiveTable> {
+  if (live.misplaced && !force) throw misplacedRecord(server, live);
+  if (!live.misplaced && live.uuid !== undefined) return live;
+  const settled = { ...live, uuid: live.facts.uuid, misplaced: false };
+  const comment = `ALTER TABLE ${server.table(live.facts.name)} MODIFY COMMENT ${literal(commentOf(settled))}`;
+  await server.repeatable(comment, signal);
+  return settled;
+}
+
+/** The error for a table that was copied or restored. */
+export function misplacedRecord({ database }: Server, { facts: { name } }: LiveTable): DomainsyncError {
+  return new DomainsyncError(
+    'DESTINATION_REFUSED',
+    `${database}.${name} was copied or restored from another table: what its comment says that it holds is true of that one`,
+    {
+      hint: `Run once with --force: the newest file is loaded anew into ${name}, whatever it holds. Or put back the table that was there, or give the pipeline another table.`,
+    },
+  );
+}

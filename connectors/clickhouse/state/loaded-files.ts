@@ -1,0 +1,91 @@
+/**
+ * What live tables hold. A table that is exchanged brings it along in its comment; one that a partition is attached to
+ * keeps it in domainsync_held, where each write is one INSERT, the newest counts however late an older one comes, and
+ * pipelines that share a table do not overwrite one another's.
+ */
+import { DomainsyncError } from '../../../src/common/errors.ts';
+import type { Server } from '../server/client.ts';
+import { refuseReplicatedTables } from '../server/placement.ts';
+import { HELD_TABLE } from '../sql/names.ts';
+import { insertRecord } from './confirmed-insert.ts';
+import { type LiveTable, liveTableOf, tableFacts } from './live-table.ts';
+import { type HeldSource, isNewer } from './table-comment.ts';
+
+/** What a live table is and holds; null when there is no table. @throws DESTINATION_FOREIGN_TABLE, DESTINATION_REFUSED for a replicated one */
+export async function readLiveState(server: Server, table: string, signal: AbortSignal): Promise<LiveTable | null> {
+  const found = await tableFacts(server, [table, HELD_TABLE], signal);
+  const facts = found.get(table);
+  if (facts === undefined) return null;
+  refuseReplicatedTables(server.database, [...found.values()]);
+  const live = await liveTableOf(server, facts, signal);
+  if (live === null) throw foreign(`${server.database}.${table}`);
+  if (!found.has(HELD_TABLE)) return live;
+  const sources: Record<string, HeldSource> = { ...live.sources };
+  for (const [source, held] of await newestHeld(server, live.id, signal)) {
+    const before = sources[source];
+    if (before === undefined || isNewer(held, before)) sources[source] = held;
+  }
+  return { ...live, sources };
+}
+
+/** The newest file of every source of a table. */
+async function newestHeld(server: Server, id: string, signal: AbortSignal): Promise<[string, HeldSource][]> {
+  const rows = await server.query<{ source: string; held: string }>(
+    `SELECT source, held FROM ${server.table(HELD_TABLE)} WHERE table_id = {id:String}
+ORDER BY source, file_date DESC, version DESC LIMIT 1 BY source`,
+    signal,
+    { id },
+  );
+  return rows.map(({ source, held }) => [source, JSON.parse(held) as HeldSource]);
+}
+
+/** Every file of one source of a table, the newest first. */
+export async function heldFiles(
+  server: Server,
+  { id, source }: { readonly id: string; readonly source: string },
+  signal: AbortSignal,
+): Promise<HeldSource[]> {
+  const rows = await server.query<{ held: string }>(
+    `SELECT held FROM ${server.table(HELD_TABLE)} WHERE table_id = {id:String} AND source = {source:String}
+ORDER BY file_date DESC, version DESC LIMIT 1 BY file_date`,
+    signal,
+    { id, source },
+  );
+  return rows.map(({ held }) => JSON.parse(held) as HeldSource);
+}
+
+/** Records what a table holds now. Harmless when repeated, or when it comes after a newer one. */
+export async function saveHeld(
+  server: Server,
+  { id, source }: { readonly id: string; readonly source: string },
+  held: HeldSource,
+  signal: AbortSignal,
+): Promise<void> {
+  // A date's revisions follow one another; epochs, which never come again, order loads of one revision.
+  const version = (BigInt(held.revision) << 48n) | BigInt(held.run.epoch);
+  const values = {
+    table_id: id,
+    source,
+    file_date: held.date,
+    version: String(version),
+    held: JSON.stringify(held),
+  };
+  const table = server.table(HELD_TABLE);
+  const isThere = async (): Promise<boolean> => {
+    const [newest] = await server.query<{ version: string }>(
+      `SELECT max(version) AS version FROM ${table} WHERE table_id = {id:String} AND source = {source:String} AND file_date = {date:Date}`,
+      signal,
+      { id, source, date: held.date },
+    );
+    return BigInt(newest?.version ?? 0) >= version;
+  };
+  await insertRecord(server, { table, values, token: `${id}/${held.run.id}/${held.run.epoch}`, isThere }, signal);
+}
+
+/** The error for a table that has a name of ours, and is not. */
+export function foreign(table: string): DomainsyncError {
+  return new DomainsyncError(
+    'DESTINATION_FOREIGN_TABLE',
+    `the table ${table} exists and was not made by domainsync (its comment says otherwise)`,
+  );
+}

@@ -1,0 +1,80 @@
+/** Rows as the JSON values of messages, written in WebAssembly: see assembly/json.ts for what a value looks like. */
+import type { ScanExports } from '../../../src/scan/module.ts';
+import { ScannedRows } from '../../../src/scan/scanned-rows.ts';
+import type { Column, Where } from '../../../src/types/index.ts';
+
+interface JsonExports extends ScanExports {
+  start(columns: number, listedKeys: number): void;
+  addLabel(start: number, length: number, counts: number): void;
+  isFull(): number;
+  writtenRows(): number;
+  told(): number;
+  values(): number;
+  keys(): number;
+  clear(): void;
+}
+
+/** What the module tells of a row: see JsonWriter. */
+const TOLD_NUMBERS = 7;
+const TWO_32 = 2 ** 32;
+
+/** Where a row lies in `bytes`. */
+export interface JsonRow {
+  readonly bytes: Buffer;
+  readonly key: number;
+  readonly keyEnd: number;
+  readonly value: number;
+  readonly valueEnd: number;
+  /** Up to here the value counts as a change. */
+  readonly countedEnd: number;
+  readonly line: number;
+}
+
+/** What both passes share. A subclass takes the finished rows in `rowEnded`. */
+export abstract class JsonRows extends ScannedRows<JsonExports> {
+  constructor(columns: readonly Column[], where: Where) {
+    super(new URL('./json.wasm', import.meta.url), columns, where, (exports, listedKeys) =>
+      exports.start(columns.length, listedKeys),
+    );
+    const { exports, memory } = this.module;
+    for (const [index, { name, countsAsChange, kind }] of columns.entries()) {
+      if (!countsAsChange && kind !== 'datetime') throw new Error(`column ${name}: only times are left out of changes`);
+      const { start, end } = memory.putText(`${index === 0 ? '{' : ','}${JSON.stringify(name)}:`);
+      exports.addLabel(start, end - start, countsAsChange ? 1 : 0);
+    }
+  }
+
+  /** A row is whole. It is only lent, and so is what tells of it. */
+  protected abstract rowEnded(row: JsonRow): void;
+  protected abstract taken(): Uint8Array<ArrayBuffer>;
+
+  take(): Uint8Array<ArrayBuffer> {
+    this.#takeRows();
+    return this.taken();
+  }
+
+  protected override drain(): boolean {
+    if (this.module.exports.isFull() === 0) return false;
+    this.#takeRows();
+    return true;
+  }
+
+  #takeRows(): void {
+    const { exports, memory } = this.module;
+    const { bytes } = memory;
+    const values = exports.values();
+    const keys = exports.keys();
+    const told = new Uint32Array(bytes.buffer, exports.told(), exports.writtenRows() * TOLD_NUMBERS);
+    const row = { bytes, key: 0, keyEnd: 0, value: 0, valueEnd: 0, countedEnd: 0, line: 0 };
+    for (let at = 0; at < told.length; at += TOLD_NUMBERS) {
+      row.value = values + (told[at] as number);
+      row.valueEnd = row.value + (told[at + 1] as number);
+      row.countedEnd = row.value + (told[at + 2] as number);
+      row.key = keys + (told[at + 3] as number);
+      row.keyEnd = row.key + (told[at + 4] as number);
+      row.line = (told[at + 5] as number) + TWO_32 * (told[at + 6] as number);
+      this.rowEnded(row);
+    }
+    exports.clear();
+  }
+}

@@ -1,0 +1,156 @@
+/** The topics of a pipeline: made where they are missing, looked at where they are there. */
+import { DomainsyncError } from '../../../src/common/errors.ts';
+import { withRetry } from '../../../src/common/retry.ts';
+import type { Log } from '../log.ts';
+import type { Connection } from '../protocol/connection.ts';
+import { answerOf } from '../protocol/errors.ts';
+
+export interface TopicOptions {
+  readonly topic: string;
+  /** When the topic is made. */
+  readonly partitions: number;
+  readonly replicationFactor: number;
+}
+
+/** What a load needs to know of its topic. */
+export interface TopicFacts {
+  readonly partitions: number;
+  /** The largest batch that the topic takes, compressed. */
+  readonly maxMessageBytes: number;
+}
+
+export function progressTopic(topic: string): string {
+  return `${topic}.progress`;
+}
+
+/** Kafka's own default, for who may not ask for a topic's configuration. */
+const DEFAULT_MAX_MESSAGE_BYTES = 1_048_588;
+const CREATE_TIMEOUT_MS = 30_000;
+const TOPIC_RESOURCE = 2;
+
+/** Makes both topics where they are missing. @throws DESTINATION_REFUSED, DESTINATION_UNREACHABLE */
+export async function ensureTopics(
+  connection: Connection,
+  options: TopicOptions,
+  log: Log,
+  signal: AbortSignal,
+): Promise<TopicFacts> {
+  const { topic } = options;
+  const progress = progressTopic(topic);
+  if ((await partitionCount(connection, topic, signal)) === null) await create(connection, options, [], signal);
+  if ((await partitionCount(connection, progress, signal)) === null) {
+    // Read whole at each start: small segments, cleaned early, keep it short.
+    const entries = [
+      { name: 'segment.bytes', value: String(1024 * 1024) },
+      { name: 'min.cleanable.dirty.ratio', value: '0.1' },
+    ];
+    await create(connection, { ...options, topic: progress, partitions: 1 }, entries, signal);
+  }
+  await checkProgressTopic(connection, progress, signal);
+  const config = await configOf(connection, topic, signal);
+  const policy = deletingPolicy(config);
+  if (policy !== null) {
+    log.warn(
+      `topic ${topic} has cleanup.policy=${policy}: domains that do not change for retention.ms vanish from it; set cleanup.policy=compact to keep them`,
+    );
+  }
+  return withRetry(
+    async () => ({
+      partitions: (await connection.partitions(topic, signal)).length,
+      maxMessageBytes: Number(config.get('max.message.bytes') ?? DEFAULT_MAX_MESSAGE_BYTES),
+    }),
+    { signal },
+  );
+}
+
+/** Partitions of a topic; null: there is no such topic. */
+export async function partitionCount(
+  connection: Connection,
+  topic: string,
+  signal: AbortSignal,
+): Promise<number | null> {
+  return withRetry(
+    async () => {
+      try {
+        return (await connection.partitions(topic, signal)).length;
+      } catch (error) {
+        if (answerOf(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return null;
+        throw error;
+      }
+    },
+    { signal },
+  );
+}
+
+async function create(
+  connection: Connection,
+  { topic, partitions, replicationFactor }: TopicOptions,
+  entries: readonly { readonly name: string; readonly value: string }[],
+  signal: AbortSignal,
+): Promise<void> {
+  const configEntries = [{ name: 'cleanup.policy', value: 'compact' }, ...entries];
+  const topics = [{ topic, numPartitions: partitions, replicationFactor, configEntries }];
+  await withRetry(
+    async () => {
+      try {
+        await connection.use(signal, async (cluster) => {
+          await cluster.refreshMetadata();
+          const controller = await cluster.findControllerBroker();
+          await controller.createTopics({ topics, timeout: CREATE_TIMEOUT_MS });
+        });
+      } catch (error) {
+        // Another run was faster, or an answer was lost.
+        if (answerOf(error) === 'TOPIC_ALREADY_EXISTS') return;
+        throw refusedCreation(error, topic);
+      }
+    },
+    { signal },
+  );
+}
+
+function refusedCreation(error: unknown, topic: string): unknown {
+  if (!(error instanceof DomainsyncError) || error.code !== 'DESTINATION_REFUSED') return error;
+  const { message, hint, cause } = error;
+  return new DomainsyncError('DESTINATION_REFUSED', `topic ${topic} cannot be made: ${message}`, { cause, hint });
+}
+
+/** Progress that Kafka deletes after a while would have everything published again. */
+async function checkProgressTopic(connection: Connection, topic: string, signal: AbortSignal): Promise<void> {
+  const policy = deletingPolicy(await configOf(connection, topic, signal));
+  if (policy === null) return;
+  throw new DomainsyncError(
+    'DESTINATION_REFUSED',
+    `topic ${topic} has cleanup.policy=${policy}: what it remembers would be deleted`,
+    { hint: `Set cleanup.policy=compact for ${topic}.` },
+  );
+}
+
+/** The cleanup.policy of a topic whose messages vanish after a while; null: they stay. */
+function deletingPolicy(config: ReadonlyMap<string, string>): string | null {
+  const policy = config.get('cleanup.policy');
+  return policy?.includes('delete') && config.get('retention.ms') !== '-1' ? policy : null;
+}
+
+/** A topic's configuration, empty for who may not ask for it. */
+async function configOf(
+  connection: Connection,
+  topic: string,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, string>> {
+  const configNames = ['cleanup.policy', 'retention.ms', 'max.message.bytes'];
+  try {
+    const { resources } = await withRetry(
+      () =>
+        connection.use(signal, async (cluster) => {
+          const broker = await cluster.brokerPool.findConnectedBroker();
+          return broker.describeConfigs({ resources: [{ type: TOPIC_RESOURCE, name: topic, configNames }] });
+        }),
+      { signal },
+    );
+    const entries = resources[0]?.configEntries ?? [];
+    return new Map(entries.map(({ configName, configValue }) => [configName, configValue]));
+  } catch (error) {
+    if (answerOf(error) === 'TOPIC_AUTHORIZATION_FAILED') return new Map();
+    throw error;
+  }
+}

@@ -1,0 +1,161 @@
+/** `domainsync check`, and `sync --dry-run`: what a sync would do, and all that decides it. Downloads nothing. */
+
+import { asDomainsyncError, type DomainsyncError } from '../../common/errors.ts';
+import { type Decision, decide } from '../../pipeline/decide.ts';
+import type { Destination, Held, RemoteFile } from '../../types/index.ts';
+import type { App, PipelineHandle, RequestsLeft, Room, ServerFacts } from '../app.ts';
+import { withKnownDatasets } from '../known-datasets.ts';
+import { localFile } from '../local-file.ts';
+import { errorDocument, printJson } from '../output.ts';
+import { redacted } from '../redacted-output.ts';
+import { selectPipelines } from '../select-pipelines.ts';
+import { heldDocument } from '../snapshot-document.ts';
+import { checkKey, type KeyReport, keyDocument } from './check-key.ts';
+import { printCheck } from './check-text.ts';
+import type { SyncOptions } from './sync.ts';
+
+/** What a sync would do with one destination of a pipeline, and why. */
+export interface CheckReport {
+  readonly pipeline: string;
+  /** Empty where the pipeline cannot be run at all. */
+  readonly destination: string;
+  readonly newest: RemoteFile | null;
+  /** Null also where it is not known: then an error says why. */
+  readonly held: Held | null;
+  readonly server: ServerFacts | null;
+  /** Of a download that a sync would do. */
+  readonly room: Room | null;
+  readonly action: Decision | 'fail';
+  readonly reason: string;
+  /** All that a sync would fail with; the first decides the exit code. */
+  readonly errors: readonly DomainsyncError[];
+}
+
+/** Everything that `check` tells. */
+export interface Checked {
+  /** Null where the service is not asked. */
+  readonly key: KeyReport | null;
+  readonly requestsLeft: readonly RequestsLeft[];
+  readonly pipelines: readonly CheckReport[];
+}
+
+/** @returns the exit code: that of the first pipeline that would fail */
+export async function checkCommand(app: App, names: readonly string[], options: SyncOptions): Promise<number> {
+  const selected = selectPipelines(app.pipelines, names);
+  const [key, ...reports] = await Promise.all([
+    options.fromFile === undefined ? checkKey(app) : null,
+    ...selected.map((pipeline) => checkPipeline(app, pipeline, options)),
+  ]);
+  if (app.signal.aborted) throw asDomainsyncError(app.signal.reason);
+  const checked: Checked = { key, requestsLeft: app.requestsLeft(), pipelines: reports.flat() };
+  if (app.json) printJson(checkDocument(checked, app.redact), redacted(app));
+  else printCheck(app, checked);
+  return checked.pipelines.find(({ errors }) => errors.length > 0)?.errors[0]?.exitCode ?? 0;
+}
+
+/** What the service offers for a pipeline, or why that cannot be had. */
+interface Offered {
+  readonly newest: RemoteFile | null;
+  readonly failure: DomainsyncError | null;
+}
+
+async function checkPipeline(app: App, pipeline: PipelineHandle, options: SyncOptions): Promise<CheckReport[]> {
+  const offering = offered(app, pipeline, options);
+  const blank = { pipeline: pipeline.name, destination: '', held: null, server: null, room: null };
+  const failed = (offer: Offered, last: DomainsyncError, server: ServerFacts | null): CheckReport[] => {
+    const errors = offer.failure === null ? [last] : [offer.failure, last];
+    return [{ ...blank, newest: offer.newest, server, action: 'fail', reason: reasonOf(errors), errors }];
+  };
+  let server: ServerFacts | null = null;
+  const reports: CheckReport[] = [];
+  try {
+    server = await pipeline.server();
+    for (const destination of await pipeline.destinations(app.signal)) {
+      const base = { pipeline: pipeline.name, server };
+      reports.push({ ...base, ...(await checkDestination(app, pipeline, destination, await offering, options)) });
+    }
+    return reports;
+  } catch (error) {
+    return [...reports, ...failed(await offering, asDomainsyncError(error), server)];
+  }
+}
+
+async function offered(app: App, { target }: PipelineHandle, options: SyncOptions): Promise<Offered> {
+  try {
+    const { fromFile, fileDate } = options;
+    const newest =
+      fromFile === undefined ? await app.source().newest(target, app.signal) : localFile(fromFile, fileDate).file;
+    return { newest, failure: null };
+  } catch (error) {
+    return { newest: null, failure: await withKnownDatasets(app, error, target) };
+  }
+}
+
+async function checkDestination(
+  app: App,
+  { target }: PipelineHandle,
+  destination: Destination,
+  { newest, failure }: Offered,
+  { force, fromFile }: SyncOptions,
+): Promise<Omit<CheckReport, 'pipeline' | 'server'>> {
+  try {
+    const held = await destination.held(app.signal, force);
+    const facts = { destination: destination.name, newest, held };
+    if (newest === null) {
+      const errors = failure === null ? [] : [failure];
+      return { ...facts, room: null, action: 'fail', reason: reasonOf(errors), errors };
+    }
+    const action = decide(held, newest, force);
+    const room = action === 'load' && fromFile === undefined ? await app.room(target, newest) : null;
+    const refused = action === 'load' ? await refusalOf(destination, app.signal) : null;
+    const errors = [refused, room?.error].filter((error) => error != null);
+    if (errors.length > 0) return { ...facts, room, action: 'fail', reason: reasonOf(errors), errors };
+    return { ...facts, room, action, reason: whyOf(action, held, newest), errors: [] };
+  } finally {
+    await destination.close();
+  }
+}
+
+async function refusalOf(destination: Destination, signal: AbortSignal): Promise<DomainsyncError | null> {
+  try {
+    await destination.refuse?.(signal);
+    return null;
+  } catch (error) {
+    return asDomainsyncError(error);
+  }
+}
+
+/** Why a sync would do what it would do. */
+function whyOf(action: Decision, held: Held | null, newest: RemoteFile): string {
+  if (held === null) return 'nothing is loaded yet';
+  if (action === 'older') return `what is loaded is newer (${held.date})`;
+  if (action === 'current') return 'it is loaded';
+  if (action === 'rolled-back') return `it was rolled back to ${held.file}; --force loads it again`;
+  if (newest.date < held.date) return `${held.date} is loaded, and this date is not`;
+  if (newest.date > held.date) return `it is newer than what is loaded (${held.date})`;
+  const same = held.size === newest.size && held.etag === newest.etag;
+  return same
+    ? '--force reloads what is loaded'
+    : `it is another revision of ${held.date}: its size or validator differs`;
+}
+
+function reasonOf(errors: readonly DomainsyncError[]): string {
+  return errors.map(({ code, message }) => `${code}: ${message}`).join('; ');
+}
+
+function checkDocument({ key, requestsLeft, pipelines }: Checked, redact: (text: string) => string): unknown {
+  return {
+    key: key === null ? null : keyDocument(key, redact),
+    requestsLeft,
+    pipelines: pipelines.map(({ errors, room, held, ...rest }) => {
+      const [first] = errors;
+      return {
+        ...rest,
+        held: held === null ? null : heldDocument(held),
+        room: room === null ? null : { folder: room.folder, needed: room.needed, free: room.free },
+        ...(first === undefined ? {} : errorDocument(first, redact)),
+        ...(errors.length < 2 ? {} : { errors: errors.map((error) => errorDocument(error, redact)['error']) }),
+      };
+    }),
+  };
+}

@@ -1,0 +1,113 @@
+/**
+ * `domainsync demo`: the product in one go, with a sandbox service and the embedded ClickHouse. It works in a folder of
+ * its own, with a configuration file that a person can go on with.
+ */
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { startSandbox } from '../../sandbox/service.ts';
+import type { App } from '../app.ts';
+import { formatNumber, printTable } from '../output.ts';
+import { syncCommand } from './sync.ts';
+
+const DEMO_PIPELINE = 'all-data';
+const DEMO_DATABASE = 'demo';
+const ROWS = 50_000;
+
+/** What the composition root lends to the demo. */
+export interface DemoHost {
+  /** An App on a configuration file, as every other command gets it. */
+  open(configFile: string, env: Readonly<Record<string, string>>): Promise<DemoApp>;
+  readonly out: App['out'];
+  readonly signal: AbortSignal;
+}
+
+export interface DemoApp {
+  readonly app: App;
+  /** Drops what an earlier demo left. */
+  forget(): Promise<void>;
+  query<Row>(sql: string): Promise<Row[]>;
+  close(): Promise<void>;
+}
+
+const TRY =
+  "SELECT tld_suffix, count() AS domains, countIf(mapContains(technologies, 'WordPress')) AS wordpress FROM demo.domains_live GROUP BY tld_suffix ORDER BY domains DESC LIMIT 5";
+
+/** @param folder its own: what an earlier demo left there is made anew */
+export async function demoCommand(host: DemoHost, folder: string): Promise<number> {
+  const { out, signal } = host;
+  // The server's own folder stays: it may be at work, for whoever followed the last line of an earlier demo.
+  await rm(join(folder, 'downloads'), { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  const config = join(folder, 'domainsync.yaml');
+  await writeFile(config, demoConfig(folder));
+  out.write(`1. A stand-in for the dataset service starts, with ${formatNumber(ROWS)} invented domains.\n`);
+  const sandbox = await startSandbox({ rows: ROWS });
+  try {
+    const env = { DOMAINSYNC_URL: sandbox.url, DOMAINSYNC_API_KEY: sandbox.key };
+    const demo = await host.open(config, env);
+    try {
+      await demo.forget();
+      return await tour(demo, sandbox, host, config);
+    } finally {
+      await demo.close();
+    }
+  } finally {
+    await sandbox.close();
+    if (signal.aborted) out.write('The demo was interrupted.\n');
+  }
+}
+
+async function tour(
+  demo: DemoApp,
+  sandbox: { publish(): Promise<string>; date(): string },
+  { out }: DemoHost,
+  config: string,
+): Promise<number> {
+  out.write(`\n2. First load: the file of ${sandbox.date()} goes into an embedded ClickHouse.\n`);
+  const first = await syncCommand(demo.app, [], { force: false });
+  if (first !== 0) return first;
+  out.write(
+    `\n3. The service publishes its next file, of ${await sandbox.publish()}; a second sync brings the difference.\n`,
+  );
+  const second = await syncCommand(demo.app, [], { force: false });
+  if (second !== 0) return second;
+  out.write('\n4. What changed is in demo.domains_changes:\n');
+  const changes = await demo.query<{ op: string; n: string; example: string; columns: string }>(
+    "SELECT op, count() AS n, any(domain) AS example, arrayStringConcat(any(columns), ', ') AS columns FROM demo.domains_changes GROUP BY op ORDER BY op",
+  );
+  printTable(
+    ['op', 'rows', 'for example', 'columns that differ'],
+    changes.map((row) => [row.op, Number(row.n), row.example, row.columns]),
+    out,
+  );
+  out.write(`\n5. A query to try, on the view demo.domains_live:\n\n${TRY}\n\n`);
+  const rows = await demo.query<{ tld_suffix: string; domains: string; wordpress: string }>(TRY);
+  printTable(
+    ['tld_suffix', 'domains', 'wordpress'],
+    rows.map((row) => [row.tld_suffix, Number(row.domains), Number(row.wordpress)]),
+    out,
+  );
+  out.write(`
+The tables stay. To query them yourself, start their server and follow what it prints:
+  npx domainsync clickhouse --config ${config}
+`);
+  return 0;
+}
+
+function demoConfig(folder: string): string {
+  return `# Written by 'domainsync demo'. The service's address is that of 'domainsync sandbox'.
+service:
+  url: \${DOMAINSYNC_URL:-http://127.0.0.1:8787}
+  apiKey: \${DOMAINSYNC_API_KEY:-sandbox_0123456789abcdef}
+clickhouse:
+  url: ${JSON.stringify(`embedded:${join(folder, 'clickhouse')}`)}
+  database: ${DEMO_DATABASE}
+dataDir: ${JSON.stringify(join(folder, 'downloads'))}
+pipelines:
+  ${DEMO_PIPELINE}:
+    dataset: all-data
+    to:
+      clickhouse:
+        table: domains
+`;
+}

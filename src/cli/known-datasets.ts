@@ -1,0 +1,42 @@
+/** What to do about a dataset that the service does not know: the catalog tells which there are. */
+import { asDomainsyncError, DomainsyncError } from '../common/errors.ts';
+import { type Entry, sourceKey, type Target } from '../types/index.ts';
+import type { App } from './app.ts';
+
+/** Where a catalog entry may have its slug (not specified), the likeliest first. */
+const SLUG_FIELDS = ['slug', 'dataset', 'id', 'key', 'code', 'name'];
+const SLUG = /^[a-z0-9][a-z0-9_.-]*$/iu;
+
+/** The slugs of a catalog, as far as they are to be seen. */
+export function slugsOf(entries: readonly Entry[]): string[] {
+  const field = SLUG_FIELDS.find((name) =>
+    entries.every((entry) => typeof entry[name] === 'string' && SLUG.test(entry[name])),
+  );
+  return field === undefined ? [] : entries.map((entry) => String(entry[field]));
+}
+
+/** The error itself; of SOURCE_NOT_FOUND, with a hint that says which datasets the catalog has. Throws nothing. */
+export async function withKnownDatasets(app: App, thrown: unknown, target: Target): Promise<DomainsyncError> {
+  const error = asDomainsyncError(thrown);
+  if (error.code !== 'SOURCE_NOT_FOUND') return error;
+  const slugs = await app
+    .api()
+    .datasets(app.signal)
+    .then(({ entries }) => slugsOf(entries ?? []))
+    // Without a catalog there is still the error.
+    .catch(() => []);
+  if (slugs.length === 0) return error;
+  return new DomainsyncError(error.code, error.message, { cause: error, hint: hintFor(app, target, slugs) });
+}
+
+function hintFor({ nearest }: App, target: Target, slugs: readonly string[]): string {
+  const { dataset, slice } = target;
+  if (slugs.includes(dataset)) {
+    return slice === undefined
+      ? `The catalog has the dataset '${dataset}', so its file is not published yet: try later.`
+      : `The catalog has the dataset '${dataset}', but there is nothing for ${sourceKey(target)}: check scope and key; if they are right, it is not published yet.`;
+  }
+  const meant = nearest(dataset, slugs);
+  const guess = meant === undefined ? '' : ` Did you mean '${meant}'?`;
+  return `The catalog has no dataset '${dataset}'.${guess} It has: ${slugs.join(', ')}.`;
+}

@@ -1,0 +1,203 @@
+/** What a person or a program reads on stdout, and how errors are told: tables, JSON, numbers, units. */
+import type { DomainsyncError } from '../common/errors.ts';
+
+/** Anything that takes text; `process.stdout`, or a test's own. */
+export interface TextSink {
+  write(text: string): unknown;
+  /** Columns of a terminal; undefined elsewhere. */
+  readonly columns?: number | undefined;
+}
+
+/** One cell of a table. null is shown as `-`, a boolean as `yes` or `no`. */
+export type Cell = string | number | bigint | boolean | null;
+
+/**
+ * C0, DEL and C1 controls, the characters that turn the direction of text (U+061C, U+200E/F, U+202A to E, U+2066 to
+ * 9), invisible ones, line separators, and halves of surrogate pairs. In data of others they could move the cursor,
+ * forge lines, or make a text read as another one.
+ */
+const UNPRINTABLE =
+  /[\p{Cc}\p{Cs}\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
+
+/** The text on one line, with every character that is not seen as itself written as an escape. */
+export function printable(text: string): string {
+  return text.replace(UNPRINTABLE, (character) => {
+    const code = character.codePointAt(0) ?? 0;
+    const short = { 9: '\\t', 10: '\\n', 13: '\\r' }[code];
+    if (short !== undefined) return short;
+    const hex = code.toString(16);
+    if (code <= 0xff) return `\\x${hex.padStart(2, '0')}`;
+    return code <= 0xffff ? `\\u${hex.padStart(4, '0')}` : `\\u{${hex}}`;
+  });
+}
+
+/** As `printable`, but line breaks stay. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n');
+}
+
+/** A table with a line for the heads, columns as wide as their widest cell, numbers on the right. */
+export function printTable(
+  heads: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  out: TextSink = process.stdout,
+): void {
+  out.write(`${formatTable(heads, rows, out.columns).join('\n')}\n`);
+}
+
+/**
+ * The lines of a table. Where it is wider than `limit` columns, the widest text columns are cut, but not below 8:
+ * a table that is read by another program (no limit) is never cut.
+ */
+export function formatTable(
+  heads: readonly string[],
+  rows: readonly (readonly Cell[])[],
+  limit?: number | undefined,
+): string[] {
+  const texts = rows.map((row) => heads.map((_, column) => cellText(row[column] ?? null)));
+  const right = heads.map((_, column) => isNumeric(rows.map((row) => row[column] ?? null)));
+  const lines = [heads.map(printable), ...texts];
+  const widths = heads.map((_, column) => Math.max(...lines.map((line) => displayWidth(line[column] ?? ''))));
+  if (limit !== undefined) shrink(widths, right, limit);
+  return lines.map((line) => {
+    const cells = line.map((text, column) => padded(text, widths[column] ?? 0, right[column] ?? false));
+    return cells.join('  ').trimEnd();
+  });
+}
+
+function isNumeric(cells: readonly Cell[]): boolean {
+  const values = cells.filter((cell) => cell !== null);
+  return values.length > 0 && values.every((cell) => typeof cell === 'number' || typeof cell === 'bigint');
+}
+
+function cellText(cell: Cell): string {
+  if (cell === null) return '-';
+  if (typeof cell === 'boolean') return cell ? 'yes' : 'no';
+  return typeof cell === 'string' ? printable(cell) : formatNumber(cell);
+}
+
+const LEAST_WIDTH = 8;
+
+function shrink(widths: number[], right: readonly boolean[], limit: number): void {
+  let excess = widths.reduce((sum, width) => sum + width + 2, -2) - limit;
+  while (excess > 0) {
+    const texts = widths.map((width, column) => (right[column] === true ? 0 : width));
+    const widest = Math.max(...texts);
+    if (widest <= LEAST_WIDTH) return;
+    widths[texts.indexOf(widest)] = widest - 1;
+    excess -= 1;
+  }
+}
+
+function padded(text: string, width: number, right: boolean): string {
+  const own = displayWidth(text);
+  if (own <= width) return right ? ' '.repeat(width - own) + text : text + ' '.repeat(width - own);
+  let kept = '';
+  let used = 1;
+  for (const { segment } of GRAPHEMES.segment(text)) {
+    used += displayWidth(segment);
+    if (used > width) break;
+    kept += segment;
+  }
+  return `${kept}…${' '.repeat(Math.max(0, width - displayWidth(kept) - 1))}`;
+}
+
+const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/** Two columns on a terminal: Hangul, CJK, kana, fullwidth forms, pictures (Unicode's East Asian Width W and F). */
+const WIDE =
+  /^[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{1f1e6}-\u{1f1ff}\u{20000}-\u{3fffd}]|^\p{Emoji_Presentation}|\ufe0f/u;
+
+/** Columns that a printable text takes on a terminal. */
+export function displayWidth(text: string): number {
+  // Nearly everything printed is ASCII, where one character is one column.
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  let width = 0;
+  for (const { segment } of GRAPHEMES.segment(text)) {
+    if (!/^\p{M}+$/u.test(segment)) width += WIDE.test(segment) ? 2 : 1;
+  }
+  return width;
+}
+
+/** One JSON document. Characters that a terminal would act on are written as JSON's own escapes. */
+export function printJson(value: unknown, out: TextSink = process.stdout): void {
+  const json = JSON.stringify(value, (_key, inner) => (typeof inner === 'bigint' ? inner.toString() : inner), 2);
+  const safe = json.replace(UNPRINTABLE, (character) => {
+    if (character === '\n') return character;
+    return character.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  });
+  out.write(`${safe}\n`);
+}
+
+export interface ErrorFormat {
+  /** Also tell what caused it, with stacks. */
+  readonly debug?: boolean;
+}
+
+/** An error in lines: its code, what happened, what to do, and the causes where asked for. Ends without a newline. */
+export function formatError(
+  error: DomainsyncError,
+  redact: (text: string) => string,
+  { debug = false }: ErrorFormat = {},
+): string {
+  const lines = [`error ${error.code}: ${error.message}`, `what to do: ${error.hint}`];
+  if (debug) lines.push(...causes(error));
+  // Redacted before characters are escaped: a secret with such a character would not be found after.
+  return lines.map((line) => printableLines(redact(line)).replaceAll('\n', '\n  ')).join('\n');
+}
+
+/** The same for `--json`: goes to stdout as the one document. */
+export function errorDocument(error: DomainsyncError, redact: (text: string) => string): Record<string, unknown> {
+  const { code, exitCode, retryable } = error;
+  return { error: { code, message: redact(error.message), hint: redact(error.hint), exitCode, retryable } };
+}
+
+function causes(error: DomainsyncError): string[] {
+  const lines = [error.stack ?? ''];
+  const seen = new Set<unknown>([error]);
+  let cause: unknown = error.cause;
+  // A cause may be anything that was thrown, and a chain may lead back into itself.
+  while (cause !== undefined && !seen.has(cause)) {
+    seen.add(cause);
+    lines.push(`caused by ${cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)}`);
+    cause = cause instanceof Error ? cause.cause : undefined;
+  }
+  return lines;
+}
+
+const NUMBER = new Intl.NumberFormat('en-US', { maximumFractionDigits: 6 });
+
+/** `1,234,567`; up to six decimals. */
+export function formatNumber(value: number | bigint): string {
+  return NUMBER.format(value);
+}
+
+const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
+
+/** `512 B`, `1.5 kB`, `344 MB`: powers of 1000, three digits at most and one decimal below 100. */
+export function formatBytes(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  // 999.95 would be written as 1000.0 of the smaller unit.
+  while (value >= 999.5 && unit < BYTE_UNITS.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${unit === 0 || value >= 99.95 ? Math.round(value) : value.toFixed(1)} ${BYTE_UNITS[unit]}`;
+}
+
+/** `250 ms`, `1.5 s`, `2 min 5 s`, `3 h 12 min`, `4 d 2 h`: the two largest units that matter. */
+export function formatDuration(milliseconds: number): string {
+  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
+  if (milliseconds < 59_950) return `${Number((milliseconds / 1000).toFixed(1))} s`;
+  const seconds = Math.round(milliseconds / 1000);
+  if (seconds < 3600) return two(Math.floor(seconds / 60), 'min', seconds % 60, 's');
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 1440) return two(Math.floor(minutes / 60), 'h', minutes % 60, 'min');
+  const hours = Math.round(minutes / 60);
+  return two(Math.floor(hours / 24), 'd', hours % 24, 'h');
+}
+
+function two(large: number, largeUnit: string, small: number, smallUnit: string): string {
+  return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
+}

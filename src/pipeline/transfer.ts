@@ -1,0 +1,195 @@
+/** A spooled file on its way to a destination: decompressed, cut into blocks, encoded by threads, handed over. */
+
+import type { FileProgress } from '../cli/progress.ts';
+import { BlockMemory } from '../common/block-memory.ts';
+import { createEncodePool, type EncodePoolOptions } from '../encode/pool.ts';
+import type { EncodedBlock, Load, SecondPass, SpooledFile } from '../types/index.ts';
+import { decompress } from '../zstd/frames.ts';
+import { type SharedBlock, splitBlocks } from './blocks.ts';
+import { Lanes } from './bounded-tasks.ts';
+
+/** Larger than any pool that Node cuts small buffers from. */
+const LEAST_FREED_BYTES = 1024 * 1024;
+
+export interface TransferSettings {
+  readonly maxWindowLog: number;
+  /** Decompressed bytes in a block. */
+  readonly blockBytes: number;
+  /** Threads that encode. */
+  readonly threads: number;
+}
+
+interface Transfer {
+  readonly spool: SpooledFile;
+  readonly settings: TransferSettings;
+  readonly shown: FileProgress;
+  readonly signal: AbortSignal;
+}
+
+/** What one block comes to; undefined: it is passed over. */
+type Task = (block: SharedBlock) => (() => Promise<Counts>) | undefined;
+type Counts = { readonly rows: number; readonly rejected: number };
+
+/** What a task works with. */
+interface Means {
+  readonly encode: (block: SharedBlock) => Promise<EncodedBlock>;
+  /** Takes the buffers of blocks that are passed over, and of payloads that were written. */
+  readonly memory: BlockMemory;
+  readonly signal: AbortSignal;
+  /** Tells of a block that landed before. */
+  readonly landed: (counts: Counts) => void;
+}
+
+/**
+ * Feeds every block that has not landed yet to the destination.
+ * @param opening the load, which may take its time: meanwhile the threads start and the first block is read
+ * @param writerModule of the load's encoding
+ * @returns how many blocks the file has
+ * @throws also what `opening` does
+ */
+export async function transfer(of: Transfer, opening: Promise<Load>, writerModule: string): Promise<number> {
+  const encoding = opening.then((load) => load.encoding);
+  // Each thread has a block, another waits for it or is being written: memory is bounded by these.
+  const options = { writerModule, encoding, inPlace: true, lanes: of.settings.threads + 1 };
+  return eachBlock(of, options, async (means) => {
+    const load = await opening;
+    return (block) => landBlock(load, block, means);
+  });
+}
+
+function landBlock(load: Load, block: SharedBlock, { encode, memory, signal, landed }: Means): ReturnType<Task> {
+  const before = load.landed(block.number);
+  if (before !== undefined) {
+    landed(before);
+    memory.give(block.bytes.buffer);
+    return undefined;
+  }
+  return async () => {
+    const encoded = await encode(block);
+    await load.write(encoded, signal);
+    const buffers = new Set([encoded.payload.buffer, encoded.rejects.buffer]);
+    for (const buffer of buffers) {
+      if (buffer instanceof SharedArrayBuffer) memory.give(buffer);
+      else free(buffer);
+    }
+    return encoded.counts;
+  };
+}
+
+/** Left to the collector, what was written would pile up to hundreds of MB [measured]. */
+function free(buffer: ArrayBufferLike): void {
+  if (buffer instanceof ArrayBuffer) buffer.transfer(0);
+}
+
+/** Reads the file once more; blocks are written one after the other, while threads encode the next ones. */
+export async function transferAgain(of: Transfer, pass: SecondPass): Promise<void> {
+  let before: Promise<void> = Promise.resolve();
+  // The taker keeps a payload for as long as it likes, so it is none of the buffers that go round.
+  // Nor does one have to be written before a thread goes on: a lane for each thread is enough, and a block less in memory.
+  const { writerModule } = pass.encoding;
+  const encoding = Promise.resolve(pass.encoding);
+  const options = { writerModule, encoding, inPlace: false, lanes: of.settings.threads };
+  await eachBlock(of, options, async (means) => (block) => async () => {
+    const { promise: written, resolve, reject } = Promise.withResolvers<void>();
+    const turn = before;
+    before = written;
+    // Whoever waits for its turn hears of it too; where nobody does, it is no failure that nobody handles.
+    written.catch(() => {});
+    try {
+      const counts = await passBlock(pass, block, turn, means);
+      resolve();
+      return counts;
+    } catch (error) {
+      reject(error);
+      throw error;
+    }
+  });
+}
+
+async function passBlock(
+  pass: SecondPass,
+  block: SharedBlock,
+  turn: Promise<void>,
+  { encode, memory, signal }: Means,
+): Promise<Counts> {
+  const only = await pass.only({ number: block.number, firstLine: block.firstLine, lines: block.lines }, signal);
+  if (only?.length === 0) {
+    memory.give(block.bytes.buffer);
+    await turn;
+    return { rows: 0, rejected: 0 };
+  }
+  const encoded = await encode(only === null ? block : { ...block, only });
+  await turn;
+  await pass.write(encoded, signal);
+  free(encoded.rejects.buffer);
+  return encoded.counts;
+}
+
+type EncodeOptions = Pick<EncodePoolOptions, 'writerModule' | 'encoding' | 'inPlace'>;
+
+/** @param taskOf gives the task for each block, run as soon as a lane is free */
+async function eachBlock(
+  { spool, settings: { maxWindowLog, blockBytes, threads }, shown, signal }: Transfer,
+  { lanes: most, ...encode }: EncodeOptions & { readonly lanes: number },
+  taskOf: (means: Means) => Promise<Task>,
+): Promise<number> {
+  const lanes = new Lanes(most, signal);
+  // One in each lane, and one that is being filled.
+  const memory = new BlockMemory(most + 1);
+  const pool = createEncodePool({ ...encode, threads, memory, signal: lanes.signal });
+  let blocks = 0;
+  let rows = 0;
+  let rejected = 0;
+  const landed = (counts: Counts): void => {
+    rows += counts.rows;
+    rejected += counts.rejected;
+    shown.update({ rows, rejected });
+  };
+  const task = taskOf({ encode: (block) => pool.encode(block, lanes.signal), memory, signal: lanes.signal, landed });
+  // Without a task nothing more needs to be read.
+  task.catch((error: unknown) => lanes.fail(error));
+  try {
+    const bytes = observed(spool, shown, lanes.signal);
+    const options = { compression: spool.compression, maxWindowLog, signal: lanes.signal };
+    const limits = { blockBytes, memory, signal: lanes.signal };
+    for await (const block of splitBlocks(releasing(decompress(bytes, options)), limits)) {
+      blocks += 1;
+      const work = (await task)(block);
+      if (work !== undefined) await lanes.start(async () => landed(await work()));
+    }
+  } catch (error) {
+    lanes.fail(error);
+  } finally {
+    await lanes.settled();
+    await pool.close();
+    memory.close();
+  }
+  lanes.throwIfFailed();
+  return blocks;
+}
+
+/** The bytes of a spooled file, counted for the progress. */
+async function* observed(spool: SpooledFile, shown: FileProgress, signal: AbortSignal): AsyncGenerator<Buffer, void> {
+  let read = 0;
+  for await (const chunk of releasing(spool.read(signal))) {
+    const { length } = chunk;
+    yield chunk;
+    read += length;
+    shown.update({ read, downloaded: spool.available() });
+  }
+}
+
+/**
+ * Frees the buffer of each chunk once the consumer, which must have copied it, asks for the next: left to the collector,
+ * 64 MB of them pile up [measured], and bring it along every time. Several chunks may lie in one buffer, one behind the
+ * other: it is freed after the one that fills it. Small ones may be parts of a pool of Node's.
+ */
+async function* releasing(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
+  for await (const chunk of chunks) {
+    const { buffer, byteOffset, byteLength } = chunk;
+    yield chunk;
+    const whole = byteLength === buffer.byteLength;
+    const fills = buffer.byteLength >= LEAST_FREED_BYTES && byteOffset + byteLength === buffer.byteLength;
+    if (buffer instanceof ArrayBuffer && (whole || fills)) buffer.transfer(0);
+  }
+}

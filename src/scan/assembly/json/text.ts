@@ -1,0 +1,127 @@
+/** The text of tokens, where it lies: in the line, or made anew in a scratch. What is read is good until the next is read. */
+import { DOT, LETTER_A, LETTER_Z, QUOTE, SPACE, small } from '../bytes/characters';
+import { Growing } from '../bytes/bytes';
+import { respell, unescape } from './escapes';
+import { ESCAPED, NUMBER, ODD, STRING, UNTIDY, endOf, kindOf, marksOf, startOf } from './tape';
+
+const scratch = new Growing();
+
+/** The text that was read last. */
+export let textStart: usize = 0;
+export let textEnd: usize = 0;
+/** It holds no quote, backslash or control character: JSON may take it as it is. */
+export let textPlain: bool = true;
+
+function isAt(start: usize, end: usize, plain: bool): void {
+  textStart = start;
+  textEnd = end;
+  textPlain = plain;
+}
+
+function isMade(): void {
+  isAt(scratch.start, scratch.end, false);
+}
+
+/** The empty text. */
+export function readNothing(): void {
+  isAt(0, 0, true);
+}
+
+/** What a string says. */
+// @ts-ignore: decorator
+@inline
+export function readString(token: usize): void {
+  if ((marksOf(token) & ESCAPED) == 0) {
+    textStart = startOf(token);
+    textEnd = endOf(token);
+    textPlain = true;
+  } else readEscaped(token);
+}
+
+function readEscaped(token: usize): void {
+  scratch.clear();
+  unescape(scratch, startOf(token), endOf(token));
+  isMade();
+}
+
+/** A number that is spelt as JavaScript does, or a literal: as it stands. */
+export function readBare(token: usize): void {
+  isAt(startOf(token), endOf(token), true);
+}
+
+/** JSON text as it is stored (contract 3). @returns false for one that is ODD: nothing was read */
+export function readJson(token: usize): bool {
+  const marks = marksOf(token);
+  if ((marks & ODD) != 0) return false;
+  const kind = kindOf(token);
+  const quotes: usize = kind == STRING ? 1 : 0;
+  const start = startOf(token) - quotes;
+  const end = endOf(token) + quotes;
+  if ((marks & UNTIDY) == 0) isAt(start, end, kind < STRING);
+  else {
+    scratch.clear();
+    tidy(start, end);
+    isMade();
+  }
+  return true;
+}
+
+/** Without white space between tokens, and strings spelt in one way: another spelling of the same value is no change. */
+function tidy(start: usize, end: usize): void {
+  scratch.reserve(end - start);
+  let at = start;
+  while (at < end) {
+    const byte = load<u8>(at);
+    if (byte == QUOTE) at = respell(scratch, at);
+    else {
+      if (byte > SPACE) scratch.byte(byte);
+      at += 1;
+    }
+  }
+}
+
+/** A mail exchanger (contract 3, `MX`): the number, a space, the string. @returns false for a number that is ODD */
+export function readPair(number: usize, string: usize): bool {
+  if (marksOf(number) != NUMBER) return false;
+  scratch.clear();
+  scratch.copy(startOf(number), endOf(number) - startOf(number));
+  scratch.byte(SPACE);
+  const escaped = (marksOf(string) & ESCAPED) != 0;
+  if (escaped) unescape(scratch, startOf(string), endOf(string));
+  else scratch.copy(startOf(string), endOf(string) - startOf(string));
+  isAt(scratch.start, scratch.end, !escaped);
+  return true;
+}
+
+const LONGEST_DOMAIN: usize = 253;
+
+/** The key (contract 3) from a string of visible ASCII. @returns false for any other value */
+export function readDomain(token: usize): bool {
+  if (marksOf(token) != STRING) return false;
+  const start = startOf(token);
+  let end = endOf(token);
+  if (end > start && load<u8>(end - 1) == DOT) end -= 1;
+  if (end == start || end - start > LONGEST_DOMAIN) return false;
+  let capitals = false;
+  for (let at = start; at < end; at += 16) {
+    const bytes = v128.load(at);
+    // Of the last step, what is behind the end does not count.
+    const counted = end - at >= 16 ? 0xffff : (1 << <i32>(end - at)) - 1;
+    const visible = i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(0x21)), i8x16.splat(0x7f - 0x21));
+    if ((i8x16.bitmask(visible) & counted) != counted) return false;
+    const capital = i8x16.le_u(i8x16.sub(bytes, i8x16.splat(LETTER_A)), i8x16.splat(LETTER_Z - LETTER_A));
+    if ((i8x16.bitmask(capital) & counted) != 0) capitals = true;
+  }
+  isAt(start, end, true);
+  if (end - start == 1 && load<u8>(start) == DOT) return false;
+  if (capitals) lower(start, end);
+  return true;
+}
+
+/** The text in small letters, of ASCII. */
+function lower(start: usize, end: usize): void {
+  scratch.clear();
+  scratch.reserve(end - start);
+  for (let at = start; at < end; at++) scratch.byte(small(load<u8>(at)));
+  isAt(scratch.start, scratch.end, true);
+}

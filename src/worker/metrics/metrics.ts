@@ -1,0 +1,36 @@
+/** The registry behind /metrics. */
+import { collectDefaultMetrics, Registry } from 'prom-client';
+import type { StatusDocument } from '../state/status.ts';
+import { createGauges } from './pipeline-metrics.ts';
+import { createMeters, type Meters } from './worker-metrics.ts';
+
+/** Of prom-client's own, these have names that promtool objects to, or tell of nothing here. */
+const LEFT_OUT = /_total$|^nodejs_(?:active|version|heap_space)|^process_(?:open|max)_fds$/;
+const KEPT = new Set([
+  'process_cpu_user_seconds_total',
+  'process_cpu_system_seconds_total',
+  'process_cpu_seconds_total',
+]);
+
+export interface Metrics {
+  readonly meters: Meters;
+  /** @param status read just now */
+  expose(status: StatusDocument): Promise<{ readonly type: string; readonly text: string }>;
+}
+
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  for (const { name } of registry.getMetricsAsArray()) {
+    if (LEFT_OUT.test(name) && !KEPT.has(name)) registry.removeSingleMetric(name);
+  }
+  const meters = createMeters(registry);
+  const gauges = createGauges(registry);
+  return {
+    meters,
+    async expose(status) {
+      gauges.show(status);
+      return { type: registry.contentType, text: await registry.metrics() };
+    },
+  };
+}

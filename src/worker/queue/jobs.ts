@@ -1,0 +1,136 @@
+/** What the jobs of both queues share: their context, their failures, and how a job goes back to its queue. */
+import { DelayedError, type Job, UnrecoverableError, WaitingError } from 'bullmq';
+import type { DomainsyncError } from '../../common/errors.ts';
+import type { Logger } from '../../common/logger.ts';
+import type { Current } from '../current-setup.ts';
+import type { Meters } from '../metrics/worker-metrics.ts';
+import type { Records } from '../redis/records.ts';
+import type { WorkerPipeline } from '../setup.ts';
+import type { Times } from '../times.ts';
+import { intervalOf, untilTick } from './cron.ts';
+import { holdUntil, jobDelay, staysBroughtForward, type Trouble, timesInARow } from './failures.ts';
+import type { LockWatch } from './lock-watch.ts';
+import type { Queues } from './queues.ts';
+import type { Schedules } from './schedules.ts';
+
+export interface JobContext {
+  readonly current: Current;
+  readonly queues: Queues;
+  readonly schedules: Schedules;
+  readonly records: Records;
+  readonly meters: Meters;
+  readonly watch: LockWatch;
+  readonly times: Times;
+  readonly log: Logger;
+  /** Id of this worker. */
+  readonly worker: string;
+  /** Aborts when the worker is to end. */
+  readonly stop: AbortSignal;
+}
+
+/** What a job ends with that is tried again: BullMQ asks it for the wait. Its message is stored, and holds no secret. */
+export class TryAgain extends Error {
+  readonly delay: number;
+
+  constructor(message: string, delay: number) {
+    super(message);
+    this.name = 'TryAgain';
+    this.delay = delay;
+  }
+}
+
+/** BullMQ's back-off: the wait was decided with the failure. A job that died without one is tried again in a minute. */
+export function backoff(_attempts: number, _type?: string, error?: Error): number {
+  return error instanceof TryAgain ? error.delay : 60_000;
+}
+
+/** A worker with an older configuration hands a job on that it does not know. */
+const HAND_ON_MS = 5_000;
+
+/** Puts a job off without counting it as a try. Never returns. */
+export async function later(job: Job, token: string | undefined, milliseconds: number): Promise<never> {
+  await job.moveToDelayed(Date.now() + milliseconds, token);
+  throw new DelayedError();
+}
+
+/** Gives a job back, to be taken by another worker at once. Never returns. */
+export async function giveBack(job: Job, token: string | undefined): Promise<never> {
+  await job.moveToWait(token);
+  throw new WaitingError();
+}
+
+/** A job of a pipeline that this worker's configuration has not: for another worker, or for nobody. */
+export async function notOurs(
+  { schedules, log }: JobContext,
+  job: Job<{ pipeline: string }>,
+  token: string | undefined,
+): Promise<void> {
+  const { pipeline } = job.data;
+  if (await schedules.knows(pipeline)) await later(job, token, HAND_ON_MS);
+  log.info({ pipeline }, 'no configuration has this pipeline any more: its job is dropped');
+}
+
+/** What a job ends with that is not tried again. Its message is stored, and holds no secret. */
+export class Final extends UnrecoverableError {}
+
+/** What failed. */
+export interface Failure {
+  readonly during: Trouble['during'];
+  /** As fileKey has it; null: it came to no file. */
+  readonly file: string | null;
+  readonly error: DomainsyncError;
+}
+
+/**
+ * Records a failure, and ends the job with it: to be tried again, or for good.
+ * @throws TryAgain, Final
+ */
+export async function failJob(
+  context: Pick<JobContext, 'records' | 'times'>,
+  job: Job,
+  pipeline: WorkerPipeline,
+  failure: Failure,
+  redact: (text: string) => string,
+): Promise<never> {
+  const { error } = failure;
+  const wait = jobDelay(error, job.attemptsMade + 1, job.opts.attempts ?? 1, context.times);
+  const delay = wait !== null && failure.during === 'check' && tickComesFirst(pipeline, wait) ? null : wait;
+  const { code, message } = await recordTrouble(context.records, pipeline, failure, delay, redact);
+  throw delay === null ? new Final(`${code}: ${message}`) : new TryAgain(`${code}: ${message}`, delay);
+}
+
+/** Then a try of its own is needless: in a long outage, tries of all the checks before would leave no room for others. */
+function tickComesFirst({ schedule }: Pick<WorkerPipeline, 'schedule'>, wait: number): boolean {
+  const tick = schedule === undefined ? null : untilTick(schedule, Date.now());
+  return tick !== null && tick <= wait;
+}
+
+/** Records a failure, and how long it keeps ticks from trying again. @param delay until the job is tried again */
+export async function recordTrouble(
+  records: Records,
+  { name, schedule, digest }: Pick<WorkerPipeline, 'name' | 'schedule' | 'digest'>,
+  { during, file, error }: Failure,
+  delay: number | null,
+  redact: (text: string) => string,
+): Promise<Trouble> {
+  const now = Date.now();
+  const before = (await records.read(name)).trouble;
+  const times = timesInARow(before, error.code, { file, digest });
+  const interval = schedule === undefined ? null : intervalOf(schedule, now);
+  const trouble: Trouble = {
+    code: error.code,
+    message: redact(error.message),
+    hint: redact(error.hint),
+    at: new Date(now).toISOString(),
+    during,
+    file,
+    digest,
+    times,
+    // A check that came to a file found one destination of several at fault: the others are not kept waiting for it.
+    until: during === 'check' && file !== null ? 0 : holdUntil(error, times, interval, now),
+    retryAt: delay === null ? null : now + delay,
+    broughtForward: staysBroughtForward(before, during, error.code),
+  };
+  await records.write(name, { trouble });
+  return trouble;
+}

@@ -1,0 +1,129 @@
+/** The load of a pipeline's newest file, as `domainsync sync` does it, with what the worker needs around it. */
+import type { Job, Processor } from 'bullmq';
+import type { App, PipelineHandle } from '../../cli/app.ts';
+import { describeOutcome, type SyncReport, syncPipeline } from '../../cli/commands/sync.ts';
+import type { RemoteFile } from '../../types/index.ts';
+import { type ObserveStage, timedDestination, timedSource } from '../metrics/stage-times.ts';
+import type { OutcomeRecord } from '../redis/records.ts';
+import type { Setup, WorkerPipeline } from '../setup.ts';
+import { liveProgress } from '../state/live-progress.ts';
+import { fileKey } from './failures.ts';
+import { failJob, giveBack, type JobContext, later, notOurs } from './jobs.ts';
+import { addCheck, type SyncData } from './queues.ts';
+
+/** Three parameters: with fewer BullMQ gives no signal. */
+export function syncProcessor(context: JobContext): Processor<SyncData> {
+  return async (job: Job<SyncData>, token?: string, _signal?: AbortSignal) => {
+    const use = context.current.take();
+    const watched = context.watch.watch(job.id ?? '');
+    try {
+      const pipeline = use.setup.pipelines.find(({ name }) => name === job.data.pipeline);
+      if (pipeline === undefined) return await notOurs(context, job, token);
+      const signal = AbortSignal.any([context.stop, watched.signal]);
+      const started = performance.now();
+      let newest: RemoteFile | null = null;
+      const app = appFor(context, use.setup, pipeline, signal, (file) => {
+        newest = file;
+      });
+      const onReport = (report: SyncReport): void => tellEnd(context, report);
+      const reports = await syncPipeline(app, observed(context, pipeline), { force: false, onReport });
+      // What has landed stays: whoever takes the job goes on from there.
+      if (signal.aborted) return await giveBack(job, token);
+      const seconds = (performance.now() - started) / 1000;
+      meter(context, reports, seconds);
+      // Another run has it in its hands, perhaps a person's, and may die with it: not failed, but looked at again soon.
+      if (reports.some(({ outcome }) => outcome.kind === 'elsewhere')) {
+        return await later(job, token, context.times.elsewhere * (0.75 + Math.random() / 2));
+      }
+      await conclude(context, { setup: use.setup, pipeline, job, reports, newest, seconds });
+    } finally {
+      watched.done();
+      use.done();
+    }
+  };
+}
+
+/** The App for one run: with its own end, its progress in Redis, and nothing on stdout. */
+function appFor(
+  { meters, records, worker, times }: JobContext,
+  { app }: Setup,
+  { name }: WorkerPipeline,
+  signal: AbortSignal,
+  found: (file: RemoteFile) => void,
+): App {
+  return {
+    ...app,
+    signal,
+    json: true,
+    out: { write: () => {} },
+    source: () => timedSource(app.source(), stageOf(meters, name), found),
+    progress: liveProgress({ records, worker, every: times.progress, beside: app.progress }),
+  };
+}
+
+function observed({ meters }: JobContext, { name, handle }: WorkerPipeline): PipelineHandle {
+  return {
+    ...handle,
+    destinations: async (signal) => {
+      const destinations = await handle.destinations(signal);
+      return destinations.map((destination) => timedDestination(destination, stageOf(meters, name)));
+    },
+  };
+}
+
+function stageOf(meters: JobContext['meters'], pipeline: string): ObserveStage {
+  return (stage, seconds) => meters.stage(pipeline, stage, seconds);
+}
+
+/** What failed is logged by the run itself. What was loaded counts, whatever becomes of the next destination. */
+function tellEnd({ log, meters }: JobContext, { pipeline, destination, outcome }: SyncReport): void {
+  if ('file' in outcome) log.info(describeOutcome(pipeline, destination, outcome));
+  if (outcome.kind !== 'loaded') return;
+  const { seconds, result, file } = outcome;
+  meters.run({ pipeline, destination, outcome: 'loaded', seconds, result, bytes: file.size ?? 0 });
+}
+
+/** Counts the runs that loaded nothing. */
+function meter({ meters }: JobContext, reports: readonly SyncReport[], seconds: number): void {
+  for (const { pipeline, destination, outcome } of reports) {
+    if (outcome.kind !== 'loaded') meters.run({ pipeline, destination, outcome: outcome.kind, seconds });
+  }
+}
+
+/** Of several destinations the first of these is told. */
+const WORTH_TELLING = ['loaded', 'rolled-back', 'current', 'older'] as const;
+
+/** What a job came to. */
+interface Conclusion {
+  readonly setup: Setup;
+  readonly pipeline: WorkerPipeline;
+  readonly job: Job<SyncData>;
+  readonly reports: readonly SyncReport[];
+  /** Null: it was not asked for, or could not be told. */
+  readonly newest: RemoteFile | null;
+  readonly seconds: number;
+}
+
+/** Records how it ended. @throws what ends the job, when it failed */
+async function conclude(context: JobContext, conclusion: Conclusion): Promise<void> {
+  const { records, queues, current } = context;
+  const { setup, pipeline, job, reports, newest, seconds } = conclusion;
+  const { name } = pipeline;
+  const record = (outcome: OutcomeRecord['outcome']): OutcomeRecord => {
+    return { at: new Date().toISOString(), outcome, file: newest?.name ?? null, seconds };
+  };
+  for (const { outcome } of reports) {
+    if (outcome.kind !== 'failed') continue;
+    const { error } = outcome;
+    if (error.code === 'DESTINATION_UNREACHABLE') current.reopen(setup);
+    await records.write(name, { outcome: record('failed') });
+    const file = newest === null ? null : fileKey(newest);
+    return failJob(context, job, pipeline, { during: 'sync', file, error }, setup.app.redact);
+  }
+  const kinds = reports.map(({ outcome }) => outcome.kind);
+  const loaded = kinds.includes('loaded');
+  const told = WORTH_TELLING.find((kind) => kinds.includes(kind)) ?? 'current';
+  await records.write(name, { outcome: record(told), trouble: null });
+  // A file that came out while this one was being loaded would otherwise wait for the next tick.
+  if (loaded) await addCheck(queues, name);
+}

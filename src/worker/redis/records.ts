@@ -1,0 +1,144 @@
+/** What workers tell one another through Redis: what checks found, what went wrong, what runs, and who is there. */
+import type { Redis } from 'ioredis';
+import type { Decision } from '../../pipeline/decide.ts';
+import type { Trouble } from '../queue/failures.ts';
+import { liveKey, NEWS_CHANNEL, recordKey, WORKER_PREFIX } from './keys.ts';
+
+/** What the last look at the service found. */
+export interface CheckRecord {
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  readonly file: string;
+  readonly date: string;
+  readonly size: number | null;
+  /** What was done about it. `held-back`: it failed before (Trouble says why). */
+  readonly decision: Decision | 'held-back';
+}
+
+/** How the last job ended that loaded, or found nothing to load. */
+export interface OutcomeRecord {
+  readonly at: string;
+  readonly outcome: 'loaded' | 'failed' | Exclude<Decision, 'load'>;
+  readonly file: string | null;
+  readonly seconds: number;
+}
+
+/** A run at work. */
+export interface LiveRun {
+  readonly pipeline: string;
+  readonly file: string;
+  readonly totalBytes: number | null;
+  /** Bytes of the file on the disk, and of them those that were taken in. */
+  readonly downloaded: number;
+  readonly read: number;
+  readonly rows: number;
+  readonly rejected: number;
+  readonly bytesPerSecond: number;
+  /** Null where it is not known. */
+  readonly secondsLeft: number | null;
+  readonly startedAt: string;
+  readonly worker: string;
+}
+
+export interface WorkerRecord {
+  readonly id: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly version: string;
+  readonly startedAt: string;
+}
+
+/** `live`: a run got further; `ended`: it has ended; `changed`: what is known of a pipeline has changed. */
+export type News =
+  | { readonly kind: 'live'; readonly run: LiveRun }
+  | { readonly kind: 'ended' | 'changed'; readonly pipeline: string };
+
+export interface PipelineRecord {
+  readonly check: CheckRecord | null;
+  readonly trouble: Trouble | null;
+  readonly outcome: OutcomeRecord | null;
+}
+
+/** Records of pipelines that are not in any configuration any more go by themselves. */
+const KEPT_SECONDS = 90 * 86_400;
+/** A run whose worker was killed is not shown as running for longer. */
+const LIVE_MS = 15_000;
+/** A worker is counted while it shows itself within this. */
+const WORKER_MS = 30_000;
+
+/** Every method throws what Redis throws: who can do without it catches. */
+export class Records {
+  readonly #redis: Redis;
+
+  constructor(redis: Redis) {
+    this.#redis = redis;
+  }
+
+  async read(pipeline: string): Promise<PipelineRecord> {
+    const fields = await this.#redis.hgetall(recordKey(pipeline));
+    return {
+      check: parsed<CheckRecord>(fields['check']),
+      trouble: parsed<Trouble>(fields['trouble']),
+      outcome: parsed<OutcomeRecord>(fields['outcome']),
+    };
+  }
+
+  /** Fields that are left out stay; null removes one. */
+  async write(pipeline: string, record: Partial<PipelineRecord>): Promise<void> {
+    const key = recordKey(pipeline);
+    const change = this.#redis.multi();
+    for (const [field, value] of Object.entries(record)) {
+      if (value === null) change.hdel(key, field);
+      else change.hset(key, field, JSON.stringify(value));
+    }
+    change.expire(key, KEPT_SECONDS);
+    await change.exec();
+    await this.tell({ kind: 'changed', pipeline });
+  }
+
+  async showRun(run: LiveRun): Promise<void> {
+    await this.#redis.set(liveKey(run.pipeline), JSON.stringify(run), 'PX', LIVE_MS);
+    await this.tell({ kind: 'live', run });
+  }
+
+  async endRun(pipeline: string): Promise<void> {
+    await this.#redis.del(liveKey(pipeline));
+    await this.tell({ kind: 'ended', pipeline });
+  }
+
+  /** The runs at work, of these pipelines. */
+  async runs(pipelines: readonly string[]): Promise<readonly LiveRun[]> {
+    if (pipelines.length === 0) return [];
+    const texts = await this.#redis.mget(pipelines.map(liveKey));
+    return texts.flatMap((text) => parsed<LiveRun>(text) ?? []);
+  }
+
+  async showWorker(worker: WorkerRecord): Promise<void> {
+    await this.#redis.set(`${WORKER_PREFIX}${worker.id}`, JSON.stringify(worker), 'PX', WORKER_MS);
+  }
+
+  async endWorker(id: string): Promise<void> {
+    await this.#redis.del(`${WORKER_PREFIX}${id}`);
+  }
+
+  async workers(): Promise<readonly WorkerRecord[]> {
+    const keys: string[] = [];
+    let cursor = '0';
+    do {
+      const [next, found] = await this.#redis.scan(cursor, 'MATCH', `${WORKER_PREFIX}*`, 'COUNT', 1000);
+      keys.push(...found);
+      cursor = next;
+    } while (cursor !== '0');
+    if (keys.length === 0) return [];
+    const workers = (await this.#redis.mget(keys)).flatMap((text) => parsed<WorkerRecord>(text) ?? []);
+    return workers.sort((a, b) => a.startedAt.localeCompare(b.startedAt));
+  }
+
+  async tell(news: News): Promise<void> {
+    await this.#redis.publish(NEWS_CHANNEL, JSON.stringify(news));
+  }
+}
+
+function parsed<T>(text: string | null | undefined): T | null {
+  return text === null || text === undefined ? null : (JSON.parse(text) as T);
+}

@@ -1,0 +1,154 @@
+/** What the destinations hold, read at most every few seconds however many look. */
+import { asDomainsyncError, DomainsyncError } from '../../common/errors.ts';
+import type { DestinationStatus } from '../../types/index.ts';
+import type { Current } from '../current-setup.ts';
+import { atMost, within } from '../deadline.ts';
+import type { RunRecord, Setup, WorkerPipeline } from '../setup.ts';
+
+/** What is told of an error. Without secrets. */
+export interface ToldError {
+  readonly code: string;
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** What the destinations of a pipeline hold, as far as they answer. */
+export interface Holdings {
+  readonly destinations: readonly DestinationStatus[];
+  /** Why it cannot be told of the others: of the first of them. */
+  readonly error: ToldError | null;
+}
+
+/** Somebody who waits for a page, or Prometheus for its answer, gives up soon after. */
+const ANSWER_MS = 8_000;
+const FRESH_MS = 5_000;
+const HISTORY_FRESH_MS = 10_000;
+/** Runs of each pipeline and destination that the page shows. */
+const HISTORY = 60;
+
+/** What was told last is told again where reading it anew takes longer: a page does not stand still with a server. */
+const PATIENCE_MS = 1_000;
+
+/** A value that is read anew once it is older than `fresh`; whoever asks meanwhile waits for the same reading. */
+class Cached<T> {
+  readonly #fresh: number;
+  readonly #read: () => Promise<T>;
+  #at = Number.NEGATIVE_INFINITY;
+  #value: Promise<T> | null = null;
+  #last: { readonly at: number; readonly value: T } | null = null;
+
+  constructor(fresh: number, read: () => Promise<T>) {
+    this.#fresh = fresh;
+    this.#read = read;
+  }
+
+  async get(): Promise<T> {
+    const fresh = performance.now() - this.#at <= this.#fresh ? this.#value : null;
+    const value = fresh ?? this.#readAnew();
+    const last = this.#last;
+    return last === null || (await atMost(PATIENCE_MS, value)) ? value : last.value;
+  }
+
+  forget(): void {
+    this.#value = null;
+  }
+
+  #readAnew(): Promise<T> {
+    const at = performance.now();
+    this.#at = at;
+    this.#value = this.#read().then((value) => {
+      // One that began later may have come before.
+      if (this.#last === null || this.#last.at < at) this.#last = { at, value };
+      return value;
+    });
+    return this.#value;
+  }
+}
+
+export class HoldingsView {
+  readonly #current: Current;
+  readonly #stop: AbortSignal;
+  readonly #holdings = new Map<string, Cached<Holdings>>();
+  readonly #history: Cached<readonly RunRecord[]>;
+
+  constructor(current: Current, stop: AbortSignal) {
+    this.#current = current;
+    this.#stop = stop;
+    this.#history = new Cached(HISTORY_FRESH_MS, () => this.#readHistory());
+  }
+
+  /** Throws nothing. */
+  of(pipeline: string): Promise<Holdings> {
+    const cached = this.#holdings.get(pipeline) ?? new Cached(FRESH_MS, () => this.#read(pipeline));
+    this.#holdings.set(pipeline, cached);
+    return cached.get();
+  }
+
+  /** The newest runs of all pipelines; none where they cannot be read. */
+  history(): Promise<readonly RunRecord[]> {
+    return this.#history.get();
+  }
+
+  /** A pipeline has changed: it is read anew. */
+  forget(pipeline: string): void {
+    this.#holdings.get(pipeline)?.forget();
+    this.#history.forget();
+  }
+
+  async #read(name: string): Promise<Holdings> {
+    return this.#using(async (setup) => {
+      const pipeline = setup.pipelines.find((one) => one.name === name);
+      if (pipeline === undefined) return { destinations: [], error: null };
+      const told = await statuses(pipeline, this.#stop);
+      const errors = told.filter((one) => one instanceof DomainsyncError);
+      // An embedded server that died is started anew by the next who asks.
+      if (errors.some(({ code }) => code === 'DESTINATION_UNREACHABLE')) this.#current.reopen(setup);
+      const destinations = told.filter((one): one is DestinationStatus => !(one instanceof DomainsyncError));
+      return { destinations, error: toldError(errors[0], setup.app.redact) };
+    });
+  }
+
+  #readHistory(): Promise<readonly RunRecord[]> {
+    return this.#using((setup) =>
+      within(ANSWER_MS, this.#stop, notInTime, (signal) => setup.history(HISTORY, signal)).catch(() => []),
+    );
+  }
+
+  async #using<T>(body: (setup: Setup) => Promise<T>): Promise<T> {
+    const use = this.#current.take();
+    try {
+      return await body(use.setup);
+    } finally {
+      use.done();
+    }
+  }
+}
+
+/** What each destination tells, or what keeps it from telling: one that is gone does not hide the others. Throws nothing. */
+async function statuses(
+  { handle }: WorkerPipeline,
+  stop: AbortSignal,
+): Promise<readonly (DestinationStatus | DomainsyncError)[]> {
+  const inTime = <T>(ask: (signal: AbortSignal) => Promise<T>): Promise<T | DomainsyncError> =>
+    within(ANSWER_MS, stop, notInTime, ask).catch(asDomainsyncError);
+  const opened = await inTime((signal) => handle.destinations(signal));
+  if (opened instanceof DomainsyncError) return [opened];
+  return Promise.all(
+    opened.map(async (destination) => {
+      try {
+        return await inTime((signal) => destination.status(signal));
+      } finally {
+        await destination.close();
+      }
+    }),
+  );
+}
+
+function toldError(error: DomainsyncError | undefined, redact: (text: string) => string): ToldError | null {
+  if (error === undefined) return null;
+  return { code: error.code, message: redact(error.message), hint: redact(error.hint) };
+}
+
+function notInTime(): DomainsyncError {
+  return new DomainsyncError('DESTINATION_UNREACHABLE', `the destination did not answer within ${ANSWER_MS / 1000} s`);
+}

@@ -1,0 +1,208 @@
+/** All that the status page, `GET /api/status`, `/healthz` and `/metrics` tell: of every pipeline, from every worker. */
+import { heldDocument } from '../../cli/snapshot-document.ts';
+import { DomainsyncError } from '../../common/errors.ts';
+import { type DestinationStatus, sourceKey } from '../../types/index.ts';
+import type { Current } from '../current-setup.ts';
+import { within } from '../deadline.ts';
+import type { Trouble } from '../queue/failures.ts';
+import type { Queues } from '../queue/queues.ts';
+import type { RedisLinks, RedisState } from '../redis/connections.ts';
+import type { CheckRecord, LiveRun, OutcomeRecord, Records, WorkerRecord } from '../redis/records.ts';
+import type { RunRecord, WorkerPipeline } from '../setup.ts';
+import type { HoldingsView, ToldError } from './status-cache.ts';
+
+/** Codes with which the service refuses a key, or a key its access. */
+const REFUSALS: ReadonlySet<string> = new Set(['SOURCE_KEY_REJECTED', 'SOURCE_IP_BLOCKED', 'SOURCE_NO_ACCESS']);
+
+/**
+ * What is known of the access to a dataset. `not-found`: the service does not have what is asked for (404), which says
+ * nothing of access. `unknown`: it has not answered yet.
+ */
+export const ACCESS_STATES = ['granted', 'refused', 'not-found', 'unknown'] as const;
+export type AccessState = (typeof ACCESS_STATES)[number];
+
+export interface PipelineStatus {
+  readonly name: string;
+  /** What is asked of the service, `dns` or `dns/tld/de`. */
+  readonly source: string;
+  readonly schedule: string | null;
+  /** ISO 8601, UTC; null: it has no schedule, or Redis does not answer. */
+  readonly nextCheckAt: string | null;
+  /** The worst that holds. */
+  readonly state: 'no-access' | 'not-found' | 'failing' | 'running' | 'queued' | 'empty' | 'current' | 'unknown';
+  readonly access: { readonly state: AccessState; readonly code: string | null };
+  readonly check: CheckRecord | null;
+  readonly trouble: Omit<Trouble, 'file' | 'digest' | 'broughtForward'> | null;
+  readonly outcome: OutcomeRecord | null;
+  readonly run: LiveRun | null;
+  /** Where its job waits, if it does. */
+  readonly queued: 'waiting' | 'delayed' | 'active' | null;
+  /** Those that answer. */
+  readonly destinations: readonly (DestinationStatus & { readonly ageSeconds: number | null })[];
+  /** Why the others cannot be told of. */
+  readonly destinationError: ToldError | null;
+  /** Oldest first. */
+  readonly history: readonly RunRecord[];
+}
+
+export interface QueueCounts {
+  readonly queue: string;
+  readonly counts: Readonly<Record<string, number>>;
+}
+
+export interface StatusDocument {
+  readonly version: string;
+  /** ISO 8601, UTC: when this was put together. */
+  readonly now: string;
+  /** Id of the worker that answers. */
+  readonly worker: string;
+  readonly workers: readonly WorkerRecord[];
+  readonly redis: RedisState;
+  readonly queues: readonly QueueCounts[];
+  readonly pipelines: readonly PipelineStatus[];
+}
+
+export interface StatusOptions {
+  readonly version: string;
+  readonly worker: string;
+  readonly current: Current;
+  readonly links: RedisLinks;
+  readonly records: Records;
+  readonly holdings: HoldingsView;
+  /** Null until Redis has answered for the first time. */
+  readonly queues: () => Queues | null;
+  readonly stop: AbortSignal;
+}
+
+/** What of Redis is only shown is done without after this. */
+const REDIS_MS = 3_000;
+
+/** What Redis tells of one pipeline. */
+interface Told {
+  readonly check: CheckRecord | null;
+  readonly trouble: Trouble | null;
+  readonly outcome: OutcomeRecord | null;
+  readonly nextCheckAt: string | null;
+  readonly queued: PipelineStatus['queued'];
+  readonly run: LiveRun | null;
+}
+
+const NOTHING_TOLD: Told = { check: null, trouble: null, outcome: null, nextCheckAt: null, queued: null, run: null };
+
+/** Reads everything anew, but for what the destinations hold. Throws nothing: what cannot be told is told as such. */
+export async function readStatus(options: StatusOptions): Promise<StatusDocument> {
+  const { version, worker, current, links, records, holdings } = options;
+  const { pipelines } = current.setup;
+  const names = pipelines.map(({ name }) => name);
+  const [history, runs, workers, queues, all] = await Promise.all([
+    holdings.history(),
+    orElse(options, [], () => records.runs(names)),
+    orElse(options, [], () => records.workers()),
+    orElse(options, [], () => queueCounts(options)),
+    Promise.all(pipelines.map(async ({ name }) => [await toldOf(options, name), await holdings.of(name)] as const)),
+  ]);
+  return {
+    version,
+    now: new Date().toISOString(),
+    worker,
+    workers,
+    redis: links.state(),
+    queues,
+    pipelines: pipelines.map((pipeline, n) => {
+      const { name, schedule } = pipeline;
+      const [told, { destinations, error }] = all[n] ?? [NOTHING_TOLD, { destinations: [], error: null }];
+      const run = runs.find((one) => one.pipeline === name) ?? null;
+      const base = {
+        ...described(pipeline),
+        schedule: schedule ?? null,
+        ...told,
+        run,
+        trouble: told.trouble === null ? null : shownTrouble(told.trouble),
+        destinations: destinations.map((one) => ({
+          ...one,
+          held: one.held === null ? null : heldDocument(one.held),
+          ageSeconds: ageOf(one),
+        })),
+        destinationError: error,
+        history: history.filter((one) => one.pipeline === name),
+      };
+      const access = accessOf(told, run);
+      return { ...base, access, state: stateOf({ ...base, access }) };
+    }),
+  };
+}
+
+function described({ name, handle }: WorkerPipeline): { name: string; source: string } {
+  return { name, source: sourceKey(handle.target) };
+}
+
+async function toldOf(options: StatusOptions, name: string): Promise<Told> {
+  return orElse(options, NOTHING_TOLD, async () => {
+    const [record, next, queued] = await Promise.all([
+      options.records.read(name),
+      options.queues()?.checks.getJobScheduler(name),
+      queuedAs(options.queues(), name),
+    ]);
+    const nextCheckAt = next?.next === undefined ? null : new Date(next.next).toISOString();
+    return { ...record, nextCheckAt, queued, run: null };
+  });
+}
+
+async function queuedAs(queues: Queues | null, name: string): Promise<PipelineStatus['queued']> {
+  const id = await queues?.syncs.getDeduplicationJobId(name);
+  if (id === null || id === undefined) return null;
+  const state = await queues?.syncs.getJobState(id);
+  return state === 'waiting' || state === 'delayed' || state === 'active' ? state : null;
+}
+
+async function queueCounts({ queues }: StatusOptions): Promise<readonly QueueCounts[]> {
+  const open = queues();
+  if (open === null) return [];
+  return Promise.all(
+    [open.checks, open.syncs].map(async (queue) => ({
+      queue: queue.name,
+      counts: await queue.getJobCounts('waiting', 'active', 'delayed', 'failed'),
+    })),
+  );
+}
+
+/** What Redis says, or something else when it is gone or slow: BullMQ's own commands would wait for ever. */
+async function orElse<T>({ links, stop }: StatusOptions, otherwise: T, ask: () => Promise<T>): Promise<T> {
+  if (!links.state().ready) return otherwise;
+  const late = (): DomainsyncError => new DomainsyncError('UNEXPECTED', 'Redis did not answer in time');
+  return within(REDIS_MS, stop, late, ask).catch(() => otherwise);
+}
+
+function accessOf({ check, outcome, trouble }: Told, run: LiveRun | null): PipelineStatus['access'] {
+  if (trouble !== null && REFUSALS.has(trouble.code)) return { state: 'refused', code: trouble.code };
+  if (trouble?.code === 'SOURCE_NOT_FOUND') return { state: 'not-found', code: trouble.code };
+  const found = run !== null || check !== null || (outcome?.file ?? null) !== null;
+  return { state: found ? 'granted' : 'unknown', code: null };
+}
+
+function stateOf(
+  status: Pick<PipelineStatus, 'access' | 'trouble' | 'run' | 'queued' | 'destinations' | 'destinationError'>,
+): PipelineStatus['state'] {
+  const { access, trouble, run, queued, destinations, destinationError } = status;
+  if (run !== null || queued === 'active') return 'running';
+  if (access.state === 'refused') return 'no-access';
+  if (access.state === 'not-found') return 'not-found';
+  if (trouble !== null || destinationError !== null) return 'failing';
+  if (queued !== null) return 'queued';
+  if (destinations.length === 0) return 'unknown';
+  return destinations.some(({ held }) => held === null) ? 'empty' : 'current';
+}
+
+function shownTrouble({
+  file: _file,
+  digest: _digest,
+  broughtForward: _forward,
+  ...shown
+}: Trouble): PipelineStatus['trouble'] {
+  return shown;
+}
+
+/** Seconds since the day of the file that is held began. */
+function ageOf({ held }: DestinationStatus): number | null {
+  return held === null ? null : Math.max(0, Math.round((Date.now() - Date.parse(`${held.date}T00:00:00Z`)) / 1000));
+}
