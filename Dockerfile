@@ -5,7 +5,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
 COPY . .
 # By its full name: npm would put the development dependency `node`, which is for checkouts, before the image's own.
-RUN /usr/local/bin/node test/tools/build.ts && npm prune --omit=dev --ignore-scripts
+RUN /usr/local/bin/node tools/build.ts && npm prune --omit=dev --ignore-scripts
 
 FROM node:24.21-bookworm-slim
 ENV NODE_ENV=production

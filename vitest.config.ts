@@ -4,13 +4,15 @@ import { isLeftOut } from './test/support/programs.ts';
 
 /** What is run against a stock ClickHouse of the oldest version that is supported too: conformance, modes, kills. */
 const STOCK_SUITE = [
-  'test/conformance/clickhouse.test.ts',
-  'test/sync/*.test.ts',
-  'test/connectors/clickhouse/{kill-first,kill-later,take-over,staging}.test.ts',
-  'test/faults/{kill-short,clickhouse-limits}.test.ts',
+  'test/scenarios/conformance/clickhouse.test.ts',
+  'test/scenarios/sync/*.test.ts',
+  'test/connectors/clickhouse/load/{kill-first,kill-later}.test.ts',
+  'test/connectors/clickhouse/staging/{take-over,staging}.test.ts',
+  'test/scenarios/kills/campaign.test.ts',
+  'test/scenarios/clickhouse-faults/limits.test.ts',
 ];
 /** Says what runs there; where nothing can, it is skipped by a name that says what to install. */
-const STOCK_ITSELF = 'test/stock.test.ts';
+const STOCK_ITSELF = 'test/repository/stock.test.ts';
 const lack = lackOfBed('25.8', { zookeeper: false });
 
 export default defineConfig({

@@ -12,7 +12,7 @@ import { generateLines } from '../../src/sandbox/data/generate.ts';
 import { createWorld, dateOf, type Rates } from '../../src/sandbox/data/world.ts';
 import type { DatasetSlug } from '../../src/sandbox/datasets.ts';
 import { type Sandbox, startSandbox } from '../../src/sandbox/service.ts';
-import { endServer } from '../support/servers.ts';
+import { endServer } from '../support/clickhouse/embedded-servers.ts';
 import { type Finished, measured, usageOf } from './processes.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));

@@ -14,8 +14,8 @@ import { Connection } from '../../connectors/kafka/protocol/connection.ts';
 import { readTopic } from '../../connectors/kafka/reader/reader.ts';
 import { ensureTopics } from '../../connectors/kafka/topics/topics.ts';
 import { printTable } from '../../src/cli/output.ts';
-import { startBroker } from '../support/kafka.ts';
-import { endServer } from '../support/servers.ts';
+import { endServer } from '../support/clickhouse/embedded-servers.ts';
+import { startBroker } from '../support/kafka/broker.ts';
 import { snapshotFile } from './harness.ts';
 import { measured, usageOf } from './processes.ts';
 

@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util';
 import { printTable } from '../../src/cli/output.ts';
 import { DEFAULT_TIMES } from '../../src/worker/times.ts';
 import { until } from '../support/until.ts';
-import { withWorkers } from '../support/workers.ts';
+import { withWorkers } from '../support/worker/workers.ts';
 import { snapshotFile } from './harness.ts';
 import type { LoopDelay } from './loop-delay.ts';
 

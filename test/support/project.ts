@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/service.ts';
-import { KillableServer, send } from './clickhouse-server.ts';
-import type { ServerPlace } from './server-process.ts';
+import { KillableServer, send } from './clickhouse/server.ts';
+import type { ServerPlace } from './clickhouse/server-process.ts';
 
 const BIN = fileURLToPath(new URL('../../src/bin.js', import.meta.url));
 

@@ -1,6 +1,6 @@
 /** Three workers, four pipelines, a service that publishes, kills, and a Redis that is restarted and flushed. */
 import { expect, test } from 'vitest';
-import { chaos } from '../support/worker-chaos.ts';
+import { chaos } from '../support/worker/chaos.ts';
 
 test('every file is loaded once and the tables are right, whatever is killed and forgotten', async () => {
   const { faults, done, downloaded } = await chaos({ seed: 8, rounds: 3, rows: 2_000 });

@@ -1,14 +1,14 @@
 /** The secrets of the Kafka section, in a worker that uses them and in one that is refused. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createAuthority } from '../support/certificates.ts';
-import { startBroker, type TestBroker } from '../support/kafka.ts';
-import { kafkaFile } from '../support/kafka-files.ts';
-import { topicFaults } from '../support/kafka-run.ts';
-import { secureBroker } from '../support/kafka-secure.ts';
-import { configureKafka, serve } from '../support/kafka-workers.ts';
-import type { TestRedis } from '../support/redis.ts';
+import { startBroker, type TestBroker } from '../support/kafka/broker.ts';
+import { kafkaFile } from '../support/kafka/files.ts';
+import { topicFaults } from '../support/kafka/run.ts';
+import { secureBroker } from '../support/kafka/secure.ts';
+import { configureKafka, serve } from '../support/kafka/workers.ts';
+import { createAuthority } from '../support/network/certificates.ts';
 import { until } from '../support/until.ts';
-import { everythingTold, untilHolds, withWorkers } from '../support/workers.ts';
+import type { TestRedis } from '../support/worker/redis.ts';
+import { everythingTold, untilHolds, withWorkers } from '../support/worker/workers.ts';
 
 const authority = createAuthority();
 const client = authority.issue();

@@ -1,12 +1,17 @@
 /** Kafka through the worker: what arrives, and what is told, while brokers and workers come and go. */
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { startBroker, type TestBroker } from '../support/kafka.ts';
-import { type KafkaFile, kafkaFile } from '../support/kafka-files.ts';
-import { topicFaults } from '../support/kafka-run.ts';
-import { configureKafka, type KafkaPipeline, progressOf, runThat, serve } from '../support/kafka-workers.ts';
-import { type Lab, openLab } from '../support/lab.ts';
+import { type Lab, openLab } from '../support/clickhouse/lab.ts';
+import { startBroker, type TestBroker } from '../support/kafka/broker.ts';
+import { type KafkaFile, kafkaFile } from '../support/kafka/files.ts';
+import { topicFaults } from '../support/kafka/run.ts';
+import { configureKafka, type KafkaPipeline, progressOf, runThat, serve } from '../support/kafka/workers.ts';
 import { until } from '../support/until.ts';
-import { type TestWorker, untilHolds, type WorkerLab, withWorkers as withWorkersOf } from '../support/workers.ts';
+import {
+  type TestWorker,
+  untilHolds,
+  type WorkerLab,
+  withWorkers as withWorkersOf,
+} from '../support/worker/workers.ts';
 
 const FILES = [0, 1, 2].map((day) => kafkaFile(day, 300));
 const [FIRST, SECOND, THIRD] = FILES as [KafkaFile, KafkaFile, KafkaFile];

@@ -2,11 +2,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { SandboxOptions } from '../../src/sandbox/service.ts';
-import { type Lab, openLab } from '../support/lab.ts';
-import { type Proxy as RedisProxy, startProxy } from '../support/proxy.ts';
+import { type Lab, openLab } from '../support/clickhouse/lab.ts';
+import { random } from '../support/download/zst.ts';
+import { type Proxy as RedisProxy, startProxy } from '../support/network/proxy.ts';
 import { until } from '../support/until.ts';
-import { asked, EVERY_SECOND, untilHolds, type WorkerLab, withWorkers as withWorkersOf } from '../support/workers.ts';
-import { random } from '../support/zst.ts';
+import {
+  asked,
+  EVERY_SECOND,
+  untilHolds,
+  type WorkerLab,
+  withWorkers as withWorkersOf,
+} from '../support/worker/workers.ts';
 
 let lab: Lab;
 

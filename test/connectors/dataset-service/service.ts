@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { expect } from 'vitest';
 import { createDatasetService, type DatasetServiceOptions } from '../../../connectors/dataset-service/index.ts';
 import type { RemoteFile, Source, SpooledFile, Target } from '../../../src/types/index.ts';
-import { collect, random } from '../../support/zst.ts';
+import { collect, random } from '../../support/download/zst.ts';
 
 export const KEY = 'svc_secret-0123456789';
 export const TARGET: Target = { dataset: 'dns' };

@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { interrupted } from '../../../src/common/errors.ts';
 import type { Destination } from '../../../src/types/index.ts';
-import { kafkaFile } from '../../support/kafka-files.ts';
-import { type KafkaLab, openKafkaLab } from '../../support/kafka-lab.ts';
-import { isOfOthers, NEVER_TIMES_OUT, untilOthersAreRead } from '../../support/kafka-others.ts';
-import { NEVER } from '../../support/lab.ts';
+import { NEVER } from '../../support/clickhouse/lab.ts';
+import { kafkaFile } from '../../support/kafka/files.ts';
+import { type KafkaLab, openKafkaLab } from '../../support/kafka/lab.ts';
+import { isOfOthers, NEVER_TIMES_OUT, untilOthersAreRead } from '../../support/kafka/other-producers.ts';
 import { struckAgain } from '../../support/observed.ts';
 
 const FILE = kafkaFile(0, 400);

@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Producer } from '../../../connectors/kafka/producer/producer.ts';
 import { batchesOf, RecordBatches } from '../../../connectors/kafka/protocol/record-batch.ts';
-import { makeTopic } from '../../support/kafka-admin.ts';
-import { kafkaFile, messageValue } from '../../support/kafka-files.ts';
-import { type KafkaLab, openKafkaLab } from '../../support/kafka-lab.ts';
-import { NEVER } from '../../support/lab.ts';
+import { NEVER } from '../../support/clickhouse/lab.ts';
+import { makeTopic } from '../../support/kafka/admin.ts';
+import { kafkaFile, messageValue } from '../../support/kafka/files.ts';
+import { type KafkaLab, openKafkaLab } from '../../support/kafka/lab.ts';
 
 const PARTITIONS = 3;
 const ROLL = 'roll-';

@@ -2,9 +2,9 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { kafkaFile } from '../../support/kafka-files.ts';
-import { type KafkaLab, openKafkaLab } from '../../support/kafka-lab.ts';
-import { NEVER } from '../../support/lab.ts';
+import { NEVER } from '../../support/clickhouse/lab.ts';
+import { kafkaFile } from '../../support/kafka/files.ts';
+import { type KafkaLab, openKafkaLab } from '../../support/kafka/lab.ts';
 
 let kafka: KafkaLab;
 

@@ -3,12 +3,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Producer } from '../../../connectors/kafka/producer/producer.ts';
 import { transactionalIdOf } from '../../../connectors/kafka/producer/publisher.ts';
 import { DomainsyncError } from '../../../src/common/errors.ts';
-import { addPartitions, configOf, deleteTopics, makeTopic } from '../../support/kafka-admin.ts';
-import { type KafkaFile, kafkaFile } from '../../support/kafka-files.ts';
-import { type KafkaLab, openKafkaLab } from '../../support/kafka-lab.ts';
-import { headersOf, tableOf } from '../../support/kafka-reader.ts';
-import { topicFaults } from '../../support/kafka-run.ts';
-import { NEVER } from '../../support/lab.ts';
+import { NEVER } from '../../support/clickhouse/lab.ts';
+import { addPartitions, configOf, deleteTopics, makeTopic } from '../../support/kafka/admin.ts';
+import { type KafkaFile, kafkaFile } from '../../support/kafka/files.ts';
+import { type KafkaLab, openKafkaLab } from '../../support/kafka/lab.ts';
+import { headersOf, tableOf } from '../../support/kafka/reader.ts';
+import { topicFaults } from '../../support/kafka/run.ts';
 import { struckAgain, struckBeforeEnd } from '../../support/observed.ts';
 
 const ROWS = 200;

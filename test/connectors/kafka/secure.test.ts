@@ -1,11 +1,11 @@
 /** A broker that asks for TLS and SCRAM, and lets only some do what they ask for. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openKafka } from '../../../connectors/kafka/index.ts';
-import { createAuthority } from '../../support/certificates.ts';
-import { kafkaFile } from '../../support/kafka-files.ts';
-import { type KafkaLab, openKafkaLab } from '../../support/kafka-lab.ts';
-import { messagesOf } from '../../support/kafka-reader.ts';
-import { secureBroker } from '../../support/kafka-secure.ts';
+import { kafkaFile } from '../../support/kafka/files.ts';
+import { type KafkaLab, openKafkaLab } from '../../support/kafka/lab.ts';
+import { messagesOf } from '../../support/kafka/reader.ts';
+import { secureBroker } from '../../support/kafka/secure.ts';
+import { createAuthority } from '../../support/network/certificates.ts';
 
 const authority = createAuthority();
 const { cert, key } = authority.issue();

@@ -5,7 +5,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { answers, freePort } from '../ports.ts';
+import { answers, freePort } from '../network/ports.ts';
 import { until } from '../until.ts';
 import { type Engine, fetchJars } from './cache.ts';
 import { type Cluster, type Member, type ServerPorts, zookeeperConfig } from './configuration.ts';

@@ -1,0 +1,171 @@
+/** The rules of architecture section 2: who may import whom, who reads the environment, how long a file may be. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, posix, relative, resolve, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+
+const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+
+/** Clients of outside systems; and who may speak to them. */
+const VENDORS = ['bullmq', 'ioredis', 'kafkajs', '@clickhouse/client', 'undici'];
+const VENDORS_OF_THE_WORKER = ['bullmq', 'ioredis'];
+/** What the two outer halves may know of `src/`. */
+const FOR_CONNECTORS = [
+  'src/types/index.ts',
+  'src/common/errors.ts',
+  'src/common/retry.ts',
+  // The machine, not the pipeline: a file that grows, and which process owns what.
+  'src/common/spool.ts',
+  'src/common/process-identity.ts',
+  'src/common/shared-memory.ts',
+  // What a format that is written in WebAssembly is built on.
+  'src/scan/module.ts',
+  'src/scan/scanned-rows.ts',
+];
+const FOR_FORMATS = 'src/scan/assembly/';
+const FOR_CONFIG = ['src/types/index.ts', 'src/common/errors.ts', 'src/rows/columns.ts'];
+const COMPOSITION_ROOT = 'src/cli.ts';
+const LONGEST_FILE = 300;
+
+const IMPORTS = [
+  // import and export ... from, also of types and over several lines
+  /^\s*(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]/gm,
+  /^\s*import\s*['"]([^'"]+)['"]/gm,
+  // dynamic imports, imports in types, and files named for a thread or a process
+  /\bimport\s*\(\s*['"`]([^'"`]+)['"`]/g,
+  /\b(?:require|import\.meta\.resolve)\s*\(\s*['"`]([^'"`]+)['"`]/g,
+  /\bnew\s+URL\s*\(\s*['"`](\.[^'"`]+)['"`]\s*,\s*import\.meta\.url/g,
+];
+
+const ENVIRONMENT = [
+  /\bprocess\s*(?:\?\.|\.)\s*env\b/,
+  /\bprocess\s*(?:\?\.)?\[\s*['"`]env/,
+  /import\s*\{[^}]*\benv\b[^}]*\}\s*from\s*['"](?:node:)?process['"]/,
+];
+
+/** What in a file breaks the rules; `path` from the root, with slashes. */
+function violations(path: string, source: string): string[] {
+  const code = withoutComments(source);
+  const found = importsOf(code).flatMap((specifier) => {
+    const reason = specifier.startsWith('.')
+      ? fileReason(path, posix.join(posix.dirname(path), specifier))
+      : packageReason(path, specifier);
+    return reason === null ? [] : [`${path} imports ${specifier}: ${reason}`];
+  });
+  if (!path.startsWith('config/') && ENVIRONMENT.some((pattern) => pattern.test(code))) {
+    found.push(`${path} reads the environment: only config/ does`);
+  }
+  const lines = source.split('\n').length - 1;
+  if (lines > LONGEST_FILE) found.push(`${path} has ${lines} lines, ${LONGEST_FILE} at most`);
+  return found;
+}
+
+/** Lines that are comments as a whole, and comments after code; `//` inside of a URL stays. */
+function withoutComments(source: string): string {
+  return source.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1');
+}
+
+function importsOf(code: string): string[] {
+  return IMPORTS.flatMap((pattern) => [...code.matchAll(pattern)].map((match) => match[1] ?? ''));
+}
+
+function fileReason(from: string, to: string): string | null {
+  const half = from.split('/')[0];
+  if (from === COMPOSITION_ROOT) return null;
+  if (to.startsWith('test/')) return 'nothing but tests imports tests';
+  if (half === 'src')
+    return to.startsWith('src/') || to === 'package.json' ? null : `only ${COMPOSITION_ROOT} joins the halves`;
+  if (half === 'config') {
+    return to.startsWith('config/') || FOR_CONFIG.includes(to) ? null : `config/ knows only ${FOR_CONFIG.join(', ')}`;
+  }
+  const own = from.split('/').slice(0, 2).join('/');
+  if (to.startsWith(`${own}/`) || FOR_CONNECTORS.includes(to)) return null;
+  if (from.startsWith(`${own}/format/assembly/`) && to.startsWith(FOR_FORMATS)) return null;
+  return `a connector knows its own folder and ${FOR_CONNECTORS.join(', ')}`;
+}
+
+function packageReason(from: string, specifier: string): string | null {
+  const is = (name: string): boolean => specifier === name || specifier.startsWith(`${name}/`);
+  if (is('yaml') && !from.startsWith('config/')) return 'only config/ reads configuration files';
+  if (from.startsWith('connectors/') || !VENDORS.some(is)) return null;
+  if (from.startsWith('src/worker/') && VENDORS_OF_THE_WORKER.some(is)) return null;
+  return 'vendors belong to connectors/ (BullMQ to src/worker/)';
+}
+
+function sources(): string[] {
+  return ['src', 'connectors', 'config'].flatMap((half) =>
+    readdirSync(join(ROOT, half), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && /\.[cm]?[jt]s$/.test(entry.name))
+      .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)).split(sep).join('/')),
+  );
+}
+
+test('the sources keep the rules', () => {
+  const paths = sources();
+  expect(paths).toContain('src/types/index.ts');
+  expect(paths).toContain('config/load.ts');
+  expect(paths.flatMap((path) => violations(path, readFileSync(join(ROOT, path), 'utf8')))).toEqual([]);
+});
+
+test.each([
+  ['src/pipeline/run.ts', "import { x } from '../../connectors/clickhouse/sql.ts';"],
+  ['src/pipeline/run.ts', "import type { Config } from '../../config/schema.ts';"],
+  ['src/pipeline/run.ts', "import {\n  a,\n  type B,\n} from '../../config/schema.ts';"],
+  ['src/cli/commands/sync.ts', "export * from '../../../connectors/kafka/messages.ts';"],
+  ['src/pipeline/run.ts', "export type { A } from '../../config/schema.ts';"],
+  ['src/pipeline/run.ts', "const x = await import('../../connectors/clickhouse/sql.ts');"],
+  ['src/pipeline/run.ts', "type X = import('../../config/schema.ts').Config;"],
+  ['src/encode/pool.ts', "new Worker(new URL('../../connectors/clickhouse/native.ts', import.meta.url));"],
+  ['src/pipeline/run.ts', "import '../../test/tools/build.ts';"],
+  ['src/pipeline/run.ts', "import { request } from 'undici';"],
+  ['src/cli.ts', "import { createClient } from '@clickhouse/client';"],
+  ['src/worker/job.ts', "import { Kafka } from 'kafkajs';"],
+  ['src/pipeline/run.ts', "import { Worker } from 'bullmq';"],
+  ['src/pipeline/run.ts', "import { parse } from 'yaml';"],
+  ['config/load.ts', "import { run } from '../src/pipeline/run.ts';"],
+  ['config/load.ts', "import { x } from '../connectors/kafka/messages.ts';"],
+  ['config/load.ts', "import Redis from 'ioredis';"],
+  ['connectors/kafka/messages.ts', "import { x } from '../clickhouse/sql.ts';"],
+  ['connectors/kafka/messages.ts', "import { x } from '../../src/rows/columns.ts';"],
+  ['connectors/kafka/messages.ts', "import type { Config } from '../../config/schema.ts';"],
+  ['connectors/clickhouse/embedded/server.ts', "import { x } from '../../shared.ts';"],
+  ['src/pipeline/run.ts', 'const home = process.env.HOME;'],
+  ['src/pipeline/run.ts', "const home = process['env']['HOME'];"],
+  ['connectors/kafka/messages.ts', "import { argv, env } from 'node:process';"],
+])('it is a fault in %s: %s', (path, source) => {
+  expect(violations(path, source)).toHaveLength(1);
+});
+
+test.each([
+  [
+    'src/cli.ts',
+    "import { loadConfig } from '../config/load.ts';\nimport { x } from '../connectors/kafka/messages.ts';",
+  ],
+  ['src/worker/job.ts', "import { Worker } from 'bullmq';\nimport { run } from '../pipeline/run.ts';"],
+  [
+    'src/cli/commands/sync.ts',
+    "import { readFile } from 'node:fs/promises';\nimport { run } from '../../pipeline/run.ts';",
+  ],
+  [
+    'config/load.ts',
+    "import { parse } from 'yaml';\nconst x = process.env['X'];\nimport { COLUMNS } from '../src/rows/columns.ts';",
+  ],
+  [
+    'connectors/clickhouse/embedded/server.ts',
+    "import { x } from '../sql.ts';\nimport { y } from '../../../src/common/errors.ts';",
+  ],
+  ['connectors/dataset-service/http/client.ts', "import { Agent } from 'undici';"],
+  [
+    'src/pipeline/run.ts',
+    "// as process.env, see import('../config/load.ts')\n/* import '../config/load.ts' */\nconst u = 'http://x';",
+  ],
+])('it is right in %s: %s', (path, source) => {
+  expect(violations(path, source)).toEqual([]);
+});
+
+test('a file may have so many lines and no more', () => {
+  expect(violations('src/pipeline/run.ts', 'x;\n'.repeat(LONGEST_FILE))).toEqual([]);
+  expect(violations('src/pipeline/run.ts', 'x;\n'.repeat(LONGEST_FILE + 1))).toEqual([
+    'src/pipeline/run.ts has 301 lines, 300 at most',
+  ]);
+});

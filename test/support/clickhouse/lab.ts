@@ -1,0 +1,133 @@
+/** A ClickHouse server and a database for one test file, and domainsync's destination run against it in this process. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  ClickHouseDestination,
+  type ClickHouseDestinationOptions,
+} from '../../../connectors/clickhouse/destination.ts';
+import { Server, type ServerOptions } from '../../../connectors/clickhouse/server/client.ts';
+import type { Progress } from '../../../src/cli/progress.ts';
+import { openLocalFile } from '../../../src/common/spool.ts';
+import { type RunOutcome, run } from '../../../src/pipeline/run.ts';
+import { COLUMNS } from '../../../src/rows/columns.ts';
+import type { Destination, RemoteFile, Source } from '../../../src/types/index.ts';
+import { configureServer } from '../bed/stock-server.ts';
+import { KillableServer } from './server.ts';
+import type { ServerPlace } from './server-process.ts';
+
+const WRITER = new URL('../../../connectors/clickhouse/format/native.ts', import.meta.url).href;
+
+const SILENT: Progress = {
+  start: () => ({ update: () => {}, stop: () => {} }),
+  above: (stream) => stream,
+};
+
+export interface LabFile {
+  /** Ends in `.jsonl` or `.jsonl.zst`. */
+  readonly name: string;
+  readonly date: string;
+  readonly bytes: Uint8Array;
+  readonly etag?: string;
+}
+
+export interface LoadOptions {
+  readonly force?: boolean;
+  /** Default 6000: files of tests have several blocks. */
+  readonly blockBytes?: number;
+  readonly threads?: number;
+  readonly signal?: AbortSignal;
+  readonly dataset?: string;
+}
+
+export interface Lab {
+  readonly server: Server;
+  readonly folder: string;
+  /** Where its server is, for projects that share it. */
+  readonly clickhouse: ServerPlace;
+  query<Row = Record<string, unknown>>(sql: string): Promise<Row[]>;
+  command(sql: string): Promise<void>;
+  /** A destination with the defaults of the configuration; the table is named like the pipeline. */
+  destination(pipeline: string, options?: Partial<ClickHouseDestinationOptions>, as?: Server): ClickHouseDestination;
+  /** Another user of the server, without a password; with settings of the configuration. */
+  signIn(username: string, settings?: ServerOptions['settings']): Server;
+  /** Runs a pipeline once, with the given bytes as the newest file. */
+  load(destination: Destination, pipeline: string, file: LabFile, options?: LoadOptions): Promise<RunOutcome>;
+  close(): Promise<void>;
+}
+
+/** Never aborted. */
+export const NEVER = new AbortController().signal;
+
+/** Starts a server of its own in a temporary folder. @param users XML that is merged into its users */
+export async function openLab(users: string | null = null): Promise<Lab> {
+  const folder = await mkdtemp(join(tmpdir(), 'domainsync-lab-'));
+  await configureServer(join(folder, 'clickhouse'), 'users.d', users);
+  const killable = await KillableServer.start(join(folder, 'clickhouse'));
+  const { port, username, password } = killable.login;
+  const url = `http://127.0.0.1:${port}`;
+  const server = new Server({ url, username, password, database: 'lab', settings: {} });
+  await killable.command('CREATE DATABASE lab');
+  let files = 0;
+  const servers = [server];
+  const signIn: Lab['signIn'] = (username, settings = {}) => {
+    const other = new Server({ url, username, password: '', database: 'lab', settings });
+    servers.push(other);
+    return other;
+  };
+  const destination: Lab['destination'] = (pipeline, options = {}, as = server) =>
+    new ClickHouseDestination(as, {
+      pipeline,
+      target: { dataset: 'all-data' },
+      table: pipeline,
+      mode: 'sync',
+      shared: false,
+      changes: true,
+      deletes: true,
+      columns: COLUMNS,
+      where: [],
+      maxRejected: 1,
+      minRows: 0,
+      history: { runs: 86_400, rejects: 86_400 },
+      writerModule: WRITER,
+      ...options,
+    });
+  return {
+    server,
+    folder,
+    clickhouse: killable.place,
+    destination,
+    signIn,
+    query: (sql) => server.query(sql, NEVER),
+    command: (sql) => server.command(sql, NEVER),
+    async load(to, pipeline, file, options = {}) {
+      files += 1;
+      const path = join(folder, `${files}-${file.name}`);
+      await writeFile(path, file.bytes);
+      const job = {
+        pipeline,
+        target: { dataset: options.dataset ?? 'all-data' },
+        source: sourceOf(path, file),
+        destination: to,
+        force: options.force ?? false,
+        settings: { maxWindowLog: 27, blockBytes: options.blockBytes ?? 6000, threads: options.threads ?? 1 },
+        progress: SILENT,
+      };
+      return run(job, options.signal ?? NEVER);
+    },
+    async close() {
+      for (const one of servers) await one.close();
+      await killable.kill();
+      await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+    },
+  };
+}
+
+function sourceOf(path: string, { name, date, bytes, etag }: LabFile): Pick<Source, 'newest' | 'open' | 'tidy'> {
+  const file: RemoteFile = { name, date, size: bytes.length, etag: etag ?? null, lastModified: null };
+  return {
+    newest: async () => file,
+    open: async () => openLocalFile(path, file),
+    tidy: async () => {},
+  };
+}
