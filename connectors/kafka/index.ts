@@ -12,7 +12,7 @@ export interface Kafka {
 /** Nothing is asked of the cluster before a destination is. */
 export function openKafka(options: ConnectionOptions): Kafka {
   const connection = new Connection(options);
-  const module = (name: string): string => new URL(import.meta.url.replace(/index(\.[jt]s)$/, `${name}$1`)).href;
+  const module = (name: string): string => new URL(import.meta.url.replace(/index(\.[jt]s)$/, `format/${name}$1`)).href;
   const writers = { keyWriterModule: module('key-writer'), messageWriterModule: module('message-writer') };
   return {
     destination: (of) => new KafkaDestination(connection, { ...of, ...writers, log: options.log }),
