@@ -10,6 +10,7 @@ import * as store from '../files/store.ts';
 import type { Answer, Client } from '../http/client.ts';
 import { watched } from '../http/watched-body.ts';
 import type { Log } from '../log.ts';
+import { findComplete } from './complete-file.ts';
 import { type OpenPart, openPart, sidecarOf } from './part.ts';
 import { PartWriter } from './part-writer.ts';
 import { sameFile } from './range.ts';
@@ -76,7 +77,7 @@ export class Download {
   }
 
   /**
-   * Starts, or goes on with, the download of a file.
+   * Starts, or goes on with, the download of a file; null: another process has completed the file in the meantime.
    * @param ofOthers bytes that other downloads of this process still bring
    * @throws RUN_ELSEWHERE, LOCAL_DISK
    */
@@ -85,12 +86,16 @@ export class Download {
     target: Target,
     file: RemoteFile,
     ofOthers: () => number,
-  ): Promise<Download> {
+  ): Promise<Download | null> {
     const { dataDir } = options;
     const paths = store.pathsOf(dataDir, file.name);
     const lock = await Lock.take(paths.lock);
     let part: OpenPart | null = null;
     try {
+      if ((await findComplete(dataDir, target, file)) !== null) {
+        await lock.release();
+        return null;
+      }
       part = await openPart(dataDir, paths, target, file);
       const bytes = Math.max(0, (part.file.size ?? 0) - part.offset);
       await checkSpace(dataDir, { name: file.name, bytes, ofOthers: ofOthers() });
@@ -144,9 +149,7 @@ export class Download {
       this.growing.complete();
       await this.#finish();
     } catch (error) {
-      const failure = this.#stop.signal.aborted
-        ? asDomainsyncError(this.#stop.signal.reason)
-        : asDomainsyncError(error);
+      const failure = asDomainsyncError(this.#stop.signal.aborted ? this.#stop.signal.reason : error);
       if (failure.code === 'FILE_CORRUPT') await store.removePart(this.#paths).catch(() => {});
       this.growing.fail(failure);
       throw failure;
@@ -188,10 +191,8 @@ export class Download {
         doubted = false;
       }
     }
-    throw this.#options.client.error(
-      'SOURCE_UNEXPECTED',
-      `the service does not send ${this.#file.name} from any place asked for`,
-    );
+    const message = `the service does not send ${this.#file.name} from any place asked for`;
+    throw this.#options.client.error('SOURCE_UNEXPECTED', message);
   }
 
   /** One request, and what comes of it. */

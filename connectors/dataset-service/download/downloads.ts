@@ -6,6 +6,7 @@ import { GrowingFile } from '../../../src/common/spool.ts';
 import { type RemoteFile, type SpooledFile, sourceKey, type Target } from '../../../src/types/index.ts';
 import { Lock } from '../files/lock.ts';
 import * as store from '../files/store.ts';
+import { findComplete } from './complete-file.ts';
 import { Download, type DownloadOptions } from './download.ts';
 import { sameFile } from './range.ts';
 
@@ -19,7 +20,8 @@ const LOOK_MS = 500;
 interface Shared {
   readonly expected: RemoteFile;
   readonly source: string;
-  readonly download: Promise<Download>;
+  /** Null: another process has completed the file in the meantime. */
+  readonly download: Promise<Download | null>;
   users: number;
   /** Set when the last user went. */
   stopped: Promise<void> | null;
@@ -77,7 +79,8 @@ export class Downloads {
       const complete = this.#shared.has(wanted.name) ? null : await this.#onComplete(target, wanted);
       if (complete !== null) return complete;
       try {
-        return await this.#onDownload(target, wanted, signal);
+        const found = await this.#onDownload(target, wanted, signal);
+        if (found !== null) return found;
       } catch (error) {
         if (!(error instanceof DomainsyncError) || error.code !== 'RUN_ELSEWHERE') throw error;
         if (!waiting)
@@ -88,22 +91,23 @@ export class Downloads {
   }
 
   async #onComplete(target: Target, wanted: RemoteFile): Promise<Footing | null> {
-    const paths = store.pathsOf(this.#options.dataDir, wanted.name);
-    const info = await store.readSidecar(paths.finalInfo);
-    if (info?.size == null || info.source !== sourceKey(target) || !sameFile(info, wanted)) return null;
-    if ((await store.sizeOnDisk(paths.final)) !== info.size) return null;
-    const handle = await store.onDisk(paths.final, () => open(paths.final, 'r').catch(store.ifMissing));
+    const { dataDir } = this.#options;
+    const file = await findComplete(dataDir, target, wanted);
+    if (file === null) return null;
+    const path = store.pathsOf(dataDir, file.name).final;
+    const handle = await store.onDisk(path, () => open(path, 'r').catch(store.ifMissing));
     if (handle === null) return null;
-    const growing = new GrowingFile(handle, info.size);
+    const growing = new GrowingFile(handle, file.size ?? 0);
     growing.complete();
-    const { name, date, size, etag, lastModified } = info;
-    const file = { name, date, size, etag, lastModified };
     const close = (): Promise<void> => growing.close();
-    return { file, growing, path: () => paths.final, complete: Promise.resolve(), letGo: close, stop: close };
+    return { file, growing, path: () => path, complete: Promise.resolve(), letGo: close, stop: close };
   }
 
-  /** The download as a footing once its file is settled, or the file that took its place. */
-  async #onDownload(target: Target, wanted: RemoteFile, signal: AbortSignal): Promise<Footing | RemoteFile> {
+  /**
+   * The download as a footing once its file is settled, or the file that took its place; null: the file is complete, and
+   * to be looked for again.
+   */
+  async #onDownload(target: Target, wanted: RemoteFile, signal: AbortSignal): Promise<Footing | RemoteFile | null> {
     await this.#shared.get(wanted.name)?.stopped;
     const shared = this.#shared.get(wanted.name) ?? this.#start(target, wanted);
     if (shared.source !== sourceKey(target) || !sameFile(shared.expected, wanted)) {
@@ -116,10 +120,10 @@ export class Downloads {
     signal.addEventListener('abort', onAbort, { once: true });
     try {
       const download = await Promise.race([shared.download, aborted.promise]);
-      const { replacedBy } = await Promise.race([download.begun, aborted.promise]);
-      if (replacedBy === null) return this.#footing(shared, download);
+      const begun = await Promise.race([download?.begun, aborted.promise]);
+      if (download !== null && begun?.replacedBy === null) return this.#footing(shared, download);
       await this.#release(shared);
-      return replacedBy;
+      return begun?.replacedBy ?? null;
     } catch (error) {
       await this.#release(shared);
       throw error;
@@ -142,7 +146,7 @@ export class Downloads {
   #start(target: Target, wanted: RemoteFile): Shared {
     const download = Download.start(this.#options, target, wanted, () => this.#toCome());
     download.then(
-      (started) => this.#under.add(started),
+      (started) => started && this.#under.add(started),
       () => {},
     );
     const shared: Shared = { expected: wanted, source: sourceKey(target), download, users: 0, stopped: null };
@@ -150,9 +154,9 @@ export class Downloads {
     // Once it has ended, a next open() looks at the disk again; users keep what they have.
     const forget = (): void => {
       if (this.#shared.get(wanted.name) === shared) this.#shared.delete(wanted.name);
-      void download.then((ended) => this.#under.delete(ended)).catch(() => {});
+      void download.then((ended) => ended && this.#under.delete(ended)).catch(() => {});
     };
-    download.then((started) => started.complete).then(forget, forget);
+    download.then((started) => started?.complete).then(forget, forget);
     return shared;
   }
 
@@ -168,7 +172,7 @@ export class Downloads {
 
   #stop(shared: Shared): Promise<void> {
     shared.stopped ??= shared.download.then(
-      (download) => download.stop(interrupted()),
+      (download) => download?.stop(interrupted()),
       () => {},
     );
     return shared.stopped;
