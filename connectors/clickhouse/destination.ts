@@ -11,7 +11,7 @@ import {
   type RecordedReject,
   type RemoteFile,
   type RolledBack,
-  sameFile,
+  sameRevision,
   sourceKey,
 } from '../../src/types/index.ts';
 import type { ClickHouseDestinationOptions } from './destination-options.ts';
@@ -100,7 +100,10 @@ export class ClickHouseDestination implements Destination {
         if (asDomainsyncError(error).code !== 'DESTINATION_VERIFY_FAILED') throw error;
         await this.#discard(staging, work, signal);
       });
-    } else if (work.key === LOST_KEY || (!keep && held && (held.date > work.file.date || sameFile(held, work.file)))) {
+    } else if (
+      work.key === LOST_KEY ||
+      (!keep && held && (held.date > work.file.date || sameRevision(held, work.file)))
+    ) {
       await this.#discard(staging, work, signal);
     } else {
       staging.letGo();
@@ -210,7 +213,7 @@ export class ClickHouseDestination implements Destination {
     return letGoOnFailure(staging, async () => {
       // Another run may have loaded a file, perhaps a later one, since this run decided to load its own.
       const now = await this.#heldBeside(file, signal);
-      const needless = now !== undefined && (now.date > file.date || (sameFile(now, file) && !force));
+      const needless = now !== undefined && (now.date > file.date || (sameRevision(now, file) && !force));
       if (needless || now?.run.id !== held?.run.id) {
         await staging.drop(signal);
         throw runElsewhere(staging.pipeline);

@@ -8,18 +8,18 @@ import {
   type Held,
   type Load,
   type LoadRequest,
+  type Log,
   type PublishedIndex,
   type PublishedLoad,
   type PublishedMark,
   type RecordedReject,
   type Sent,
-  sameFile,
+  sameRevision,
   sourceKey,
   type Target,
   type Where,
 } from '../../src/types/index.ts';
 import { KafkaLoad } from './load.ts';
-import type { Log } from './log.ts';
 import { endsMatch, Publisher } from './producer/publisher.ts';
 import type { Compression } from './protocol/compression.ts';
 import type { Connection } from './protocol/connection.ts';
@@ -90,7 +90,8 @@ export class KafkaDestination implements Destination {
       const { plan, file } = load.work;
       const held = heldOf(published);
       const begun = published?.plan === plan;
-      const needless = held !== null && (held.date > file.date || (held.partial === undefined && sameFile(held, file)));
+      const needless =
+        held !== null && (held.date > file.date || (held.partial === undefined && sameRevision(held, file)));
       if (needless && !begun && !keepUnfinished) await load.discard(signal);
       else await load.letGo(signal);
     });
@@ -161,7 +162,7 @@ export class KafkaDestination implements Destination {
       const publisher = this.#publisher(load);
       const published = await publisher.start(signal);
       const held = heldOf(published);
-      const current = held !== null && held.partial === undefined && sameFile(held, file) && !request.force;
+      const current = held !== null && held.partial === undefined && sameRevision(held, file) && !request.force;
       const needless = held !== null && (held.date > file.date || current);
       // Another run may have published a file, perhaps a later one, since this run decided to publish its own.
       if (needless || !samePoint(publisher.found, before)) {

@@ -1,8 +1,16 @@
 /** What commands work with. The composition root (cli.ts) fills it; commands know neither configuration nor vendors. */
-import type { DomainsyncError } from '../common/errors.ts';
 import type { Logger } from '../common/logger.ts';
 import type { RunSettings } from '../pipeline/run.ts';
-import type { Destination, LeftBehind, RemoteFile, ServiceApi, ServiceRoute, Source, Target } from '../types/index.ts';
+import type {
+  Destination,
+  DiskSpace,
+  LeftBehind,
+  RemoteFile,
+  RequestsLeft,
+  ServiceApi,
+  Source,
+  Target,
+} from '../types/index.ts';
 import type { TextSink } from './output.ts';
 import type { Progress } from './progress.ts';
 
@@ -21,22 +29,6 @@ export interface ServerFacts {
   readonly version: string;
 }
 
-/** What a download needs on the disk, in bytes; null where nobody tells. */
-export interface Room {
-  readonly folder: string;
-  readonly needed: number | null;
-  readonly free: number | null;
-  /** Why it cannot be. */
-  readonly error: DomainsyncError | null;
-}
-
-/** Requests that the service said are left; seconds until there are more, where it said. */
-export interface RequestsLeft {
-  readonly route: ServiceRoute;
-  readonly left: number;
-  readonly resetSeconds: number | null;
-}
-
 export interface App {
   /** In the order of the configuration file. */
   readonly pipelines: readonly PipelineHandle[];
@@ -45,7 +37,7 @@ export interface App {
   /** Its catalog, account and samples; likewise. @throws CONFIG_INVALID */
   api(): ServiceApi;
   /** Whether the disk has room for the download of a file. Makes nothing there. @throws CONFIG_INVALID */
-  room(target: Target, file: RemoteFile): Promise<Room>;
+  diskSpace(target: Target, file: RemoteFile): Promise<DiskSpace>;
   requestsLeft(): readonly RequestsLeft[];
   /** What pipelines left in ClickHouse that the configuration does not have any more. @throws DESTINATION_* */
   leftBehind(): Promise<readonly LeftBehind[]>;

@@ -11,7 +11,7 @@ import {
   type SecondPass,
   type Source,
   type SpooledFile,
-  sameFile,
+  sameRevision,
   type Target,
 } from '../types/index.ts';
 import { MAX_BLOCK_LINES } from './blocks.ts';
@@ -23,7 +23,7 @@ export interface RunJob {
   readonly pipeline: string;
   readonly target: Target;
   /** Where the newest file is found, and fetched from. */
-  readonly source: Pick<Source, 'newest' | 'open' | 'tidy'>;
+  readonly source: Pick<Source, 'newest' | 'open' | 'prune'>;
   readonly destination: Destination;
   /** Load a file that is held already, and pass the gate of minRows. */
   readonly force: boolean;
@@ -64,7 +64,7 @@ export async function run(job: RunJob, signal: AbortSignal): Promise<RunOutcome>
       if (asDomainsyncError(error).code !== 'SOURCE_UNAVAILABLE' || replaced === MOST_REPLACED) throw error;
       // The service may have replaced the file while it was being downloaded: then the run goes on with the new one.
       const now = await job.source.newest(job.target, signal);
-      if (sameFile(now, file)) throw error;
+      if (sameRevision(now, file)) throw error;
       file = now;
     }
   }
@@ -79,7 +79,7 @@ async function runFile(job: RunJob, file: RemoteFile, signal: AbortSignal): Prom
   const spool = await source.open(target, file, signal);
   try {
     const result = await load(job, spool, signal);
-    await source.tidy(target, spool.file);
+    await source.prune(target, spool.file);
     return { kind: 'loaded', file: spool.file, result, seconds: (performance.now() - started) / 1000 };
   } catch (error) {
     if (asDomainsyncError(error).code === 'FILE_CORRUPT') await spool.discard();

@@ -25,6 +25,7 @@ export * from './block.ts';
 export * from './destination.ts';
 export * from './file.ts';
 export * from './json.ts';
+export * from './log.ts';
 export * from './published.ts';
 export * from './row.ts';
 export * from './service.ts';

@@ -6,7 +6,7 @@
  */
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { type RetryPolicy, withRetry } from '../../../src/common/retry.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../../../src/types/index.ts';
 import type { Connection } from '../protocol/connection.ts';
 import { extentsOf } from '../reader/reader.ts';
 import { encodeProgress, type ProgressRecord, readProgress, samePoint } from '../topics/progress.ts';

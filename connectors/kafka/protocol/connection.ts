@@ -2,7 +2,7 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { asDomainsyncError, DomainsyncError } from '../../../src/common/errors.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../../../src/types/index.ts';
 import { answerOf, toDomainsyncError } from './errors.ts';
 import {
   type Cluster,

@@ -1,7 +1,7 @@
 /** The topics of a pipeline: made where they are missing, looked at where they are there. */
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { withRetry } from '../../../src/common/retry.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../../../src/types/index.ts';
 import type { Connection } from '../protocol/connection.ts';
 import { answerOf } from '../protocol/errors.ts';
 

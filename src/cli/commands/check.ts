@@ -2,8 +2,8 @@
 
 import { asDomainsyncError, type DomainsyncError } from '../../common/errors.ts';
 import { type Decision, decide } from '../../pipeline/decide.ts';
-import type { Destination, Held, RemoteFile } from '../../types/index.ts';
-import type { App, PipelineHandle, RequestsLeft, Room, ServerFacts } from '../app.ts';
+import type { Destination, DiskSpace, Held, RemoteFile, RequestsLeft } from '../../types/index.ts';
+import type { App, PipelineHandle, ServerFacts } from '../app.ts';
 import { withKnownDatasets } from '../known-datasets.ts';
 import { localFile } from '../local-file.ts';
 import { errorDocument, printJson } from '../output.ts';
@@ -24,7 +24,7 @@ export interface CheckReport {
   readonly held: Held | null;
   readonly server: ServerFacts | null;
   /** Of a download that a sync would do. */
-  readonly room: Room | null;
+  readonly room: DiskSpace | null;
   readonly action: Decision | 'fail';
   readonly reason: string;
   /** All that a sync would fail with; the first decides the exit code. */
@@ -106,7 +106,7 @@ async function checkDestination(
       return { ...facts, room: null, action: 'fail', reason: reasonOf(errors), errors };
     }
     const action = decide(held, newest, force);
-    const room = action === 'load' && fromFile === undefined ? await app.room(target, newest) : null;
+    const room = action === 'load' && fromFile === undefined ? await app.diskSpace(target, newest) : null;
     const refused = action === 'load' ? await refusalOf(destination, app.signal) : null;
     const errors = [refused, room?.error].filter((error) => error != null);
     if (errors.length > 0) return { ...facts, room, action: 'fail', reason: reasonOf(errors), errors };

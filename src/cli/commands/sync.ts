@@ -65,15 +65,15 @@ export async function syncPipeline(app: App, pipeline: PipelineHandle, options: 
     tell({ pipeline: pipeline.name, destination: 'clickhouse', outcome: failureOutcome(error) });
   }
   // One download serves all of them: what is not kept is removed when the last one has had it.
-  let tidy = async (): Promise<void> => {};
+  let prune = async (): Promise<void> => {};
   for (const destination of destinations) {
     try {
       const opened = options.fromFile === undefined ? app.source() : fromFile(options.fromFile, options.fileDate);
       const source: ReturnType<typeof fromFile> = {
         newest: (...of) => opened.newest(...of),
         open: (...of) => opened.open(...of),
-        tidy: async (...of) => {
-          tidy = () => opened.tidy(...of);
+        prune: async (...of) => {
+          prune = () => opened.prune(...of);
         },
       };
       const { settings, progress } = app;
@@ -88,17 +88,17 @@ export async function syncPipeline(app: App, pipeline: PipelineHandle, options: 
     }
   }
   if (reports.every(({ outcome }) => outcome.kind !== 'failed')) {
-    await tidy().catch((error: unknown) => app.log.warn({ err: error }, 'downloads that are not kept stay for now'));
+    await prune().catch((error: unknown) => app.log.warn({ err: error }, 'downloads that are not kept stay for now'));
   }
   return reports;
 }
 
-function fromFile(path: string, date: string | undefined): Pick<Source, 'newest' | 'open' | 'tidy'> {
+function fromFile(path: string, date: string | undefined): Pick<Source, 'newest' | 'open' | 'prune'> {
   const spool: SpooledFile = localFile(path, date);
   return {
     newest: async () => spool.file,
     open: async () => spool,
-    tidy: async () => {},
+    prune: async () => {},
   };
 }
 

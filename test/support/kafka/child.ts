@@ -39,7 +39,7 @@ try {
     {
       pipeline,
       target,
-      source: { newest: async () => file, open: async () => openLocalFile(of.file.path, file), tidy: async () => {} },
+      source: { newest: async () => file, open: async () => openLocalFile(of.file.path, file), prune: async () => {} },
       destination,
       force: false,
       settings: { maxWindowLog: 27, blockBytes: of.blockBytes, threads: 1 },

@@ -154,7 +154,7 @@ test('a kill between the steps of the last rename is mended', async () => {
   expect(await files()).toEqual([NAME, `${NAME}.json`]);
   await writeFile(at('.part.json'), info);
   await whole(await start());
-  await client.tidy(TARGET, described(OFFER));
+  await client.prune(TARGET, described(OFFER));
   expect(await files()).toEqual([NAME, `${NAME}.json`]);
   expect(service.seen.length).toBe(1);
 });
