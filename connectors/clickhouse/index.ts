@@ -44,7 +44,7 @@ export async function openClickHouse(options: ClickHouseOptions, signal: AbortSi
   const url = lease?.url ?? ('url' in options.server ? options.server.url : '');
   const { username, password } = lease ?? options;
   const server = new Server({ url, database, username, password, settings, embedded: lease !== null });
-  const writerModule = new URL(import.meta.url.replace(/index(\.[jt]s)$/, 'native$1')).href;
+  const writerModule = new URL('./format/native.ts', import.meta.url).href;
   return {
     address: { url, username, database },
     password,

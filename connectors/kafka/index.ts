@@ -12,8 +12,10 @@ export interface Kafka {
 /** Nothing is asked of the cluster before a destination is. */
 export function openKafka(options: ConnectionOptions): Kafka {
   const connection = new Connection(options);
-  const module = (name: string): string => new URL(import.meta.url.replace(/index(\.[jt]s)$/, `${name}$1`)).href;
-  const writers = { keyWriterModule: module('key-writer'), messageWriterModule: module('message-writer') };
+  const writers = {
+    keyWriterModule: new URL('./format/key-writer.ts', import.meta.url).href,
+    messageWriterModule: new URL('./format/message-writer.ts', import.meta.url).href,
+  };
   return {
     destination: (of) => new KafkaDestination(connection, { ...of, ...writers, log: options.log }),
     close: () => connection.close(),
