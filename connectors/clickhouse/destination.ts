@@ -5,8 +5,8 @@ import {
   type Destination,
   type DestinationStatus,
   type Encoding,
-  type Held,
   type Load,
+  type LoadedSnapshot,
   type LoadRequest,
   type RecordedReject,
   type RemoteFile,
@@ -31,7 +31,7 @@ import { LOST_KEY, listSets, unfinishedSet } from './staging/staging-sets.ts';
 import { heldBeside, holding, previousTable, revisionOf, type TablePart } from './state/current-snapshot.ts';
 import { type LiveTable, misplacedRecord, settleRecord } from './state/live-table.ts';
 import { readLiveState } from './state/loaded-files.ts';
-import { type HeldSource, loadKey, type WorkState } from './state/table-comment.ts';
+import { loadKey, type SnapshotRecord, type WorkState } from './state/table-comment.ts';
 
 export type { ClickHouseDestinationOptions } from './destination-options.ts';
 
@@ -61,12 +61,12 @@ export class ClickHouseDestination implements Destination {
     };
   }
 
-  async held(signal: AbortSignal, force = false): Promise<Held | null> {
+  async loadedSnapshot(signal: AbortSignal, force = false): Promise<LoadedSnapshot | null> {
     const state = await refuseUnfit(this.#server, { ...this.#options, force }, signal);
     return holding(this.#server, state, this.#part, signal);
   }
 
-  async refuse(signal: AbortSignal): Promise<void> {
+  async preflight(signal: AbortSignal): Promise<void> {
     await refuseWithoutRights(this.#server, this.#options, signal);
     await refuseOther(this.#server, this.#options, 'applied', signal);
   }
@@ -109,7 +109,7 @@ export class ClickHouseDestination implements Destination {
     }
   }
 
-  async #heldBeside(file: RemoteFile, signal: AbortSignal): Promise<HeldSource | undefined> {
+  async #heldBeside(file: RemoteFile, signal: AbortSignal): Promise<SnapshotRecord | undefined> {
     return heldBeside(this.#server, await this.#liveState(signal), this.#part, file, signal);
   }
 

@@ -1,5 +1,5 @@
 /** ClickHouse as a destination: one server, embedded or not, and a destination per pipeline on it. */
-import type { Destination, LeftBehind, PublishedIndex } from '../../src/types/index.ts';
+import type { Destination, Orphan, PublishedIndex } from '../../src/types/index.ts';
 import { ClickHouseDestination, type ClickHouseDestinationOptions } from './destination.ts';
 import { leaseEmbeddedServer } from './embedded/launch.ts';
 import { ClickHousePublishedIndex, type PublishedOptions } from './published/index.ts';
@@ -31,7 +31,7 @@ export interface ClickHouse {
   /** Drops the configured database with all that is in it, if it is there. */
   dropDatabase(signal: AbortSignal): Promise<void>;
   /** What pipelines left that are none of these, or load into another table. @param configured tables by the names of pipelines */
-  leftBehind(configured: ReadonlyMap<string, string | undefined>, signal: AbortSignal): Promise<LeftBehind[]>;
+  orphans(configured: ReadonlyMap<string, string | undefined>, signal: AbortSignal): Promise<Orphan[]>;
   /** Rows of a query, for people to look at. */
   query<Row>(sql: string, signal: AbortSignal): Promise<Row[]>;
   close(): Promise<void>;
@@ -51,7 +51,7 @@ export async function openClickHouse(options: ClickHouseOptions, signal: AbortSi
     destination: (destination) => new ClickHouseDestination(server, { ...destination, writerModule }),
     published: (of) => new ClickHousePublishedIndex(server, of),
     dropDatabase: (until) => server.command(`DROP DATABASE IF EXISTS ${identifier(database)} SYNC`, until),
-    leftBehind: (configured, until) => leftBehind(server, configured, until),
+    orphans: (configured, until) => leftBehind(server, configured, until),
     query: (sql, until) => server.query(sql, until),
     close: async () => {
       await server.close();

@@ -5,8 +5,8 @@ import {
   type Column,
   type Destination,
   type DestinationStatus,
-  type Held,
   type Load,
+  type LoadedSnapshot,
   type LoadRequest,
   type PublishedIndex,
   type PublishedLoad,
@@ -24,7 +24,7 @@ import { endsMatch, Publisher } from './producer/publisher.ts';
 import type { Compression } from './protocol/compression.ts';
 import type { Connection } from './protocol/connection.ts';
 import { keysOf } from './reader/rebuild.ts';
-import { heldOf, type ProgressRecord, readProgress, samePoint } from './topics/progress.ts';
+import { loadedSnapshotOf, type ProgressRecord, readProgress, samePoint } from './topics/progress.ts';
 import { ensureTopics, partitionCount, type TopicFacts } from './topics/topics.ts';
 
 /** What a pipeline's configuration says of this destination. */
@@ -55,7 +55,7 @@ export interface KafkaDestinationOptions {
 const CODEC_VERSION = 1;
 /** As many as `_version` of the index has room for. */
 const MAX_REVISION = 1023;
-const LET_GO_TIMEOUT_MS = 20_000;
+const RELEASE_TIMEOUT_MS = 20_000;
 
 export class KafkaDestination implements Destination {
   readonly name = 'kafka';
@@ -69,15 +69,17 @@ export class KafkaDestination implements Destination {
     this.writerModule = options.keyWriterModule;
   }
 
-  async held(signal: AbortSignal): Promise<Held | null> {
+  async loadedSnapshot(signal: AbortSignal): Promise<LoadedSnapshot | null> {
     const { topic, pipeline } = this.#options;
     if ((await partitionCount(this.#connection, topic, signal)) === null) return null;
     const record = await readProgress(this.#connection, topic, pipeline, signal);
-    return record !== null && (await endsMatch(this.#connection, topic, record, signal)) ? heldOf(record) : null;
+    return record !== null && (await endsMatch(this.#connection, topic, record, signal))
+      ? loadedSnapshotOf(record)
+      : null;
   }
 
-  refuse(signal: AbortSignal): Promise<void> {
-    return this.#options.index.refuse(signal);
+  preflight(signal: AbortSignal): Promise<void> {
+    return this.#options.index.preflight(signal);
   }
 
   async recover(keepUnfinished: boolean, signal: AbortSignal): Promise<void> {
@@ -88,11 +90,11 @@ export class KafkaDestination implements Destination {
       const published = known ? await this.#publisher(load).start(signal) : null;
       if (await this.#finished(load, published, signal)) return;
       const { plan, file } = load.work;
-      const held = heldOf(published);
+      const held = loadedSnapshotOf(published);
       const begun = published?.plan === plan;
       const needless = held !== null && (held.date > file.date || (held.partial === undefined && sameFile(held, file)));
       if (needless && !begun && !keepUnfinished) await load.discard(signal);
-      else await load.letGo(signal);
+      else await load.release(signal);
     });
   }
 
@@ -107,7 +109,7 @@ export class KafkaDestination implements Destination {
 
   async status(signal: AbortSignal): Promise<DestinationStatus> {
     const { topic, index } = this.#options;
-    const report = await index.report(await this.held(signal), signal);
+    const report = await index.report(await this.loadedSnapshot(signal), signal);
     return { destination: this.name, object: topic, ...report };
   }
 
@@ -160,7 +162,7 @@ export class KafkaDestination implements Destination {
     return this.#owned(load, async () => {
       const publisher = this.#publisher(load);
       const published = await publisher.start(signal);
-      const held = heldOf(published);
+      const held = loadedSnapshotOf(published);
       const current = held !== null && held.partial === undefined && sameFile(held, file) && !request.force;
       const needless = held !== null && (held.date > file.date || current);
       // Another run may have published a file, perhaps a later one, since this run decided to publish its own.
@@ -216,7 +218,7 @@ export class KafkaDestination implements Destination {
     try {
       return await body();
     } catch (error) {
-      await load.letGo(AbortSignal.timeout(LET_GO_TIMEOUT_MS)).catch(() => {});
+      await load.release(AbortSignal.timeout(RELEASE_TIMEOUT_MS)).catch(() => {});
       throw error;
     }
   }

@@ -2,7 +2,7 @@
 import type { DomainsyncError } from '../common/errors.ts';
 import type { Logger } from '../common/logger.ts';
 import type { RunSettings } from '../pipeline/run.ts';
-import type { Destination, LeftBehind, RemoteFile, ServiceApi, ServiceRoute, Source, Target } from '../types/index.ts';
+import type { Destination, Orphan, RemoteFile, ServiceApi, ServiceRoute, Source, Target } from '../types/index.ts';
 import type { TextSink } from './output.ts';
 import type { Progress } from './progress.ts';
 
@@ -48,7 +48,7 @@ export interface App {
   room(target: Target, file: RemoteFile): Promise<Room>;
   requestsLeft(): readonly RequestsLeft[];
   /** What pipelines left in ClickHouse that the configuration does not have any more. @throws DESTINATION_* */
-  leftBehind(): Promise<readonly LeftBehind[]>;
+  orphans(): Promise<readonly Orphan[]>;
   /** The known name that a misspelt one is near to, if any. */
   nearest(written: string, known: readonly string[]): string | undefined;
   readonly settings: RunSettings;

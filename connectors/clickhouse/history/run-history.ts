@@ -6,7 +6,7 @@ import { literal, REJECTS_TABLE, RUNS_TABLE } from '../sql/names.ts';
 import { selectRejects } from '../staging/block-record.ts';
 import type { Staging } from '../staging/staging.ts';
 import { insertRecord } from '../state/confirmed-insert.ts';
-import { fileKey, type HeldSource, type WorkState } from '../state/table-comment.ts';
+import { fileKey, type SnapshotRecord, type WorkState } from '../state/table-comment.ts';
 
 /** Of a run that ended before anything was counted. */
 export const NO_RESULT: LoadResult = {
@@ -38,14 +38,14 @@ export interface RunRow {
 }
 
 /** Records that what a live table holds was loaded, as the owner that ends the load. Harmless when repeated. */
-export function recordLoaded(owner: Owner, held: HeldSource, signal: AbortSignal): Promise<void> {
+export function recordLoaded(owner: Owner, held: SnapshotRecord, signal: AbortSignal): Promise<void> {
   return recordHeld(owner, held, 'loaded', held.run.startedAt, signal);
 }
 
 /** Records that a load was taken back. Harmless when repeated. */
 export function recordRolledBack(
   owner: Owner,
-  held: HeldSource,
+  held: SnapshotRecord,
   startedAt: string,
   signal: AbortSignal,
 ): Promise<void> {
@@ -57,7 +57,7 @@ type Owner = Pick<Staging, 'server' | 'epoch'>;
 
 async function recordHeld(
   { server, epoch }: Owner,
-  held: HeldSource,
+  held: SnapshotRecord,
   outcome: 'loaded' | 'rolled-back',
   startedAt: string,
   signal: AbortSignal,

@@ -7,7 +7,7 @@ import { literal } from '../sql/names.ts';
 import type { Staging } from '../staging/staging.ts';
 import { moveIn, statement } from '../staging/statements.ts';
 import { liveTableOf, type TableFacts, tableFacts } from '../state/live-table.ts';
-import { commentOf, type HeldSource, isNewer, type LiveState, type WorkState } from '../state/table-comment.ts';
+import { commentOf, isNewer, type LiveState, type SnapshotRecord, type WorkState } from '../state/table-comment.ts';
 import { checkExchanged, factsOf } from './visible.ts';
 
 /**
@@ -60,7 +60,7 @@ export async function readHeld(
   table: string,
   source: string,
   signal: AbortSignal,
-): Promise<HeldSource | null> {
+): Promise<SnapshotRecord | null> {
   const record = await recordOf(server, (await tableFacts(server, [table], signal)).get(table), signal);
   return record?.sources[source] ?? null;
 }
@@ -79,7 +79,7 @@ export async function exchangeBack(
   tables: { readonly live: string; readonly previous: string },
   source: string,
   signal: AbortSignal,
-): Promise<HeldSource | null> {
+): Promise<SnapshotRecord | null> {
   const { server } = staging;
   const previous = server.table(tables.previous);
   if ((await readHeld(server, staging.name('next'), source, signal)) === null) {

@@ -1,7 +1,7 @@
 /** One file on its way into one table: blocks into staging, then verified, applied and recorded. */
 import { randomUUID } from 'node:crypto';
 import { asDomainsyncError, DomainsyncError } from '../../../src/common/errors.ts';
-import type { BlockCounts, EncodedBlock, Encoding, Load, LoadResult, ReadAgain } from '../../../src/types/index.ts';
+import type { BlockCounts, EncodedBlock, Encoding, Load, LoadResult, RereadFile } from '../../../src/types/index.ts';
 import { OWN_WRITTEN_COLUMNS } from '../format/native.ts';
 import { recordEnded, recordLoaded, recordRejects } from '../history/run-history.ts';
 import { together } from '../server/all-or-first-error.ts';
@@ -12,7 +12,7 @@ import { type SentAgain, sendingMissing } from '../staging/resend-missing.ts';
 import { letGoOnFailure, type Staging } from '../staging/staging.ts';
 import type { LiveTable } from '../state/live-table.ts';
 import { saveHeld } from '../state/loaded-files.ts';
-import { type HeldSource, type LiveState, layoutOf, type WorkState } from '../state/table-comment.ts';
+import { type LiveState, layoutOf, type SnapshotRecord, type WorkState } from '../state/table-comment.ts';
 import { buildPartition, replacePartition } from './append.ts';
 import { attachDelta, buildDelta, type LiveTables } from './apply.ts';
 import { exchangeNext, keepPrevious } from './exchange.ts';
@@ -81,7 +81,7 @@ export class ClickHouseLoad implements Load {
     await this.#staging.owned(() => landBlock(this.#staging.server, landing, block, signal), signal);
   }
 
-  finish(blocks: number, signal: AbortSignal, again: ReadAgain): Promise<LoadResult> {
+  finish(blocks: number, signal: AbortSignal, again: RereadFile): Promise<LoadResult> {
     const sent = {
       blocks,
       again: (pass) => again({ encoding: this.encoding, ...pass }),
@@ -171,7 +171,7 @@ export class ClickHouseLoad implements Load {
   }
 
   /** What is left to do once the file is visible, and held. Harmless when repeated. */
-  async visible(held: HeldSource, signal: AbortSignal): Promise<void> {
+  async visible(held: SnapshotRecord, signal: AbortSignal): Promise<void> {
     const { previous } = this.#context.tables;
     if (previous !== null) await keepPrevious(this.#staging, previous, this.#work, signal);
     await recordLoaded(this.#staging, held, signal);
@@ -194,7 +194,7 @@ export class ClickHouseLoad implements Load {
     return { table: live, columns: takenColumns(mode, columns) };
   }
 
-  #held(result: LoadResult, rows: number): HeldSource {
+  #held(result: LoadResult, rows: number): SnapshotRecord {
     const { file, revision, run, startedAt, sourceColumns, sourceColumnCount } = this.#work;
     return {
       file: file.name,

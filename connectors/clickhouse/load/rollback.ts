@@ -8,7 +8,7 @@ import { refuseOther } from '../staging/other-table.ts';
 import { createStaging, letGoOnFailure, type Staging, takeOver } from '../staging/staging.ts';
 import { LOST_KEY, listSets } from '../staging/staging-sets.ts';
 import { remade, statement } from '../staging/statements.ts';
-import { type HeldSource, isNewer, type WorkState } from '../state/table-comment.ts';
+import { isNewer, type SnapshotRecord, type WorkState } from '../state/table-comment.ts';
 import { exchangeBack, readHeld } from './exchange.ts';
 
 /** Key of a staging set that no load has begun: it is there for the rollback only. */
@@ -87,7 +87,7 @@ export async function unlessAtWork<T>(pipeline: string, body: () => Promise<T>):
   }
 }
 
-function workOf(held: HeldSource, source: string, into: string): WorkState {
+function workOf(held: SnapshotRecord, source: string, into: string): WorkState {
   return {
     domainsync: 1,
     phase: 'loading',

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import {
-  type Held,
+  type LoadedSnapshot,
   type PublishedIndex,
   type PublishedLoad,
   type PublishedMark,
@@ -48,7 +48,7 @@ export class ClickHousePublishedIndex implements PublishedIndex {
     this.#name = `domainsync_published_${options.pipeline}`;
   }
 
-  async refuse(signal: AbortSignal): Promise<void> {
+  async preflight(signal: AbortSignal): Promise<void> {
     const server = this.#server;
     const tables = [this.#name, RUNS_TABLE, REJECTS_TABLE];
     const [found] = await together(tableFacts(server, tables, signal), refuseUnfitServer(server, signal));
@@ -75,7 +75,7 @@ export class ClickHousePublishedIndex implements PublishedIndex {
   }
 
   async claim(signal: AbortSignal): Promise<PublishedLoad | null> {
-    await this.refuse(signal);
+    await this.preflight(signal);
     const unfinished = await unfinishedSet(this.#server, this.#stagingName, signal);
     if (unfinished === null) return null;
     const { work } = unfinished;
@@ -112,7 +112,7 @@ export class ClickHousePublishedIndex implements PublishedIndex {
     return this.#load(staging, { ...state, owner: null }, new Map());
   }
 
-  report(held: Held | null, signal: AbortSignal): ReturnType<PublishedIndex['report']> {
+  report(held: LoadedSnapshot | null, signal: AbortSignal): ReturnType<PublishedIndex['report']> {
     return reportOf(this.#server, this.#options.pipeline, held, signal, DESTINATION);
   }
 

@@ -2,7 +2,6 @@
 import { asDomainsyncError, DomainsyncError } from '../../../src/common/errors.ts';
 import type {
   BlockCounts,
-  BlocksAgain,
   EncodedBlock,
   Gates,
   LoadResult,
@@ -10,6 +9,7 @@ import type {
   PublishedLoad,
   PublishedMark,
   PublishedWork,
+  RereadBlocks,
   Sent,
 } from '../../../src/types/index.ts';
 import { buildNext, countLanded } from '../load/replacement-table.ts';
@@ -77,7 +77,7 @@ export class StagedLoad implements PublishedLoad {
     blocks: number,
     everything: boolean,
     gates: Gates,
-    again: BlocksAgain,
+    again: RereadBlocks,
     signal: AbortSignal,
   ): Promise<PublishedWork> {
     const land: SentAgain['land'] = (block, attempt, sending) => this.#land(block, attempt, sending);
@@ -188,7 +188,7 @@ export class StagedLoad implements PublishedLoad {
     await letGoOnFailure(this.#staging, () => this.#staging.leave(record, kept, signal));
   }
 
-  async letGo(signal: AbortSignal): Promise<void> {
+  async release(signal: AbortSignal): Promise<void> {
     this.#staging.letGo();
     await letGoOnFailure(this.#staging, () => this.#staging.save(this.#work, signal));
   }

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { DomainsyncError } from '../../../src/common/errors.ts';
-import type { BlocksAgain, EncodedBlock } from '../../../src/types/index.ts';
+import type { EncodedBlock, RereadBlocks } from '../../../src/types/index.ts';
 import { missingBlocks } from '../load/verify.ts';
 import type { Staging } from './staging.ts';
 
@@ -17,7 +17,7 @@ const NO_LINES = new Uint32Array(0);
 export interface SentAgain {
   /** How many blocks the file has. */
   readonly blocks: number;
-  readonly again: BlocksAgain;
+  readonly again: RereadBlocks;
   /** Lands a block. @param attempt goes into its tokens, so that the server does not take it for one that it had */
   readonly land: (block: EncodedBlock, attempt: string, signal: AbortSignal) => Promise<void>;
 }

@@ -1,6 +1,6 @@
 /** What a pipeline's table holds, as the modes mean it; its state is null where there is no table. */
 import { DomainsyncError } from '../../../src/common/errors.ts';
-import type { Held, RemoteFile } from '../../../src/types/index.ts';
+import type { LoadedSnapshot, RemoteFile } from '../../../src/types/index.ts';
 import { readHeld } from '../load/exchange.ts';
 import type { Server } from '../server/client.ts';
 import { literal } from '../sql/names.ts';
@@ -8,7 +8,7 @@ import { MAX_REVISION, revisionAbove } from '../sql/row-version.ts';
 import type { TableMode } from '../sql/schema.ts';
 import type { LiveTable } from './live-table.ts';
 import { heldFiles } from './loaded-files.ts';
-import { type HeldSource, isNewer, type LiveState } from './table-comment.ts';
+import { isNewer, type LiveState, type SnapshotRecord } from './table-comment.ts';
 
 /** The part of a table that a pipeline loads. */
 export interface TablePart {
@@ -32,7 +32,7 @@ export async function holding(
   state: LiveState | null,
   { table, mode, source }: TablePart,
   signal: AbortSignal,
-): Promise<Held | null> {
+): Promise<LoadedSnapshot | null> {
   const held = state?.sources[source];
   if (state === null || held === undefined) return null;
   if (mode === 'append') {
@@ -53,7 +53,7 @@ export async function heldBeside(
   { mode, source }: TablePart,
   file: Pick<RemoteFile, 'date'>,
   signal: AbortSignal,
-): Promise<HeldSource | undefined> {
+): Promise<SnapshotRecord | undefined> {
   const held = state?.sources[source];
   if (state === null || held === undefined || mode !== 'append') return held;
   const files = await heldFiles(server, { id: state.id, source }, signal);
@@ -67,7 +67,7 @@ export async function heldBeside(
  */
 export async function revisionOf(
   server: Server,
-  { live, held }: { readonly live: LiveTable | null; readonly held: HeldSource | undefined },
+  { live, held }: { readonly live: LiveTable | null; readonly held: SnapshotRecord | undefined },
   { source, stays }: Pick<TablePart, 'source' | 'stays'>,
   file: Pick<RemoteFile, 'date'>,
   signal: AbortSignal,

@@ -9,7 +9,7 @@ import { refuseReplicatedTables } from '../server/placement.ts';
 import { HELD_TABLE } from '../sql/names.ts';
 import { insertRecord } from './confirmed-insert.ts';
 import { type LiveTable, liveTableOf, tableFacts } from './live-table.ts';
-import { type HeldSource, isNewer } from './table-comment.ts';
+import { isNewer, type SnapshotRecord } from './table-comment.ts';
 
 /** What a live table is and holds; null when there is no table. @throws DESTINATION_FOREIGN_TABLE, DESTINATION_REFUSED for a replicated one */
 export async function readLiveState(server: Server, table: string, signal: AbortSignal): Promise<LiveTable | null> {
@@ -20,7 +20,7 @@ export async function readLiveState(server: Server, table: string, signal: Abort
   const live = await liveTableOf(server, facts, signal);
   if (live === null) throw foreign(`${server.database}.${table}`);
   if (!found.has(HELD_TABLE)) return live;
-  const sources: Record<string, HeldSource> = { ...live.sources };
+  const sources: Record<string, SnapshotRecord> = { ...live.sources };
   for (const [source, held] of await newestHeld(server, live.id, signal)) {
     const before = sources[source];
     if (before === undefined || isNewer(held, before)) sources[source] = held;
@@ -29,14 +29,14 @@ export async function readLiveState(server: Server, table: string, signal: Abort
 }
 
 /** The newest file of every source of a table. */
-async function newestHeld(server: Server, id: string, signal: AbortSignal): Promise<[string, HeldSource][]> {
+async function newestHeld(server: Server, id: string, signal: AbortSignal): Promise<[string, SnapshotRecord][]> {
   const rows = await server.query<{ source: string; held: string }>(
     `SELECT source, held FROM ${server.table(HELD_TABLE)} WHERE table_id = {id:String}
 ORDER BY source, file_date DESC, version DESC LIMIT 1 BY source`,
     signal,
     { id },
   );
-  return rows.map(({ source, held }) => [source, JSON.parse(held) as HeldSource]);
+  return rows.map(({ source, held }) => [source, JSON.parse(held) as SnapshotRecord]);
 }
 
 /** Every file of one source of a table, the newest first. */
@@ -44,21 +44,21 @@ export async function heldFiles(
   server: Server,
   { id, source }: { readonly id: string; readonly source: string },
   signal: AbortSignal,
-): Promise<HeldSource[]> {
+): Promise<SnapshotRecord[]> {
   const rows = await server.query<{ held: string }>(
     `SELECT held FROM ${server.table(HELD_TABLE)} WHERE table_id = {id:String} AND source = {source:String}
 ORDER BY file_date DESC, version DESC LIMIT 1 BY file_date`,
     signal,
     { id, source },
   );
-  return rows.map(({ held }) => JSON.parse(held) as HeldSource);
+  return rows.map(({ held }) => JSON.parse(held) as SnapshotRecord);
 }
 
 /** Records what a table holds now. Harmless when repeated, or when it comes after a newer one. */
 export async function saveHeld(
   server: Server,
   { id, source }: { readonly id: string; readonly source: string },
-  held: HeldSource,
+  held: SnapshotRecord,
   signal: AbortSignal,
 ): Promise<void> {
   // A date's revisions follow one another; epochs, which never come again, order loads of one revision.

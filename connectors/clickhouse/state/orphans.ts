@@ -2,7 +2,7 @@
  * What pipelines have left that the configuration does not have any more, or does not have load into the same table: renamed,
  * removed, changed, or of another configuration. Their tables are left alone.
  */
-import type { LeftBehind } from '../../../src/types/index.ts';
+import type { Orphan } from '../../../src/types/index.ts';
 import type { Server } from '../server/client.ts';
 import { readLiveState } from './loaded-files.ts';
 import { type LiveState, parseComment, type WorkState } from './table-comment.ts';
@@ -17,14 +17,14 @@ export async function leftBehind(
   server: Server,
   configured: ReadonlyMap<string, string | undefined>,
   signal: AbortSignal,
-): Promise<LeftBehind[]> {
+): Promise<Orphan[]> {
   const tables = await server.query<{ name: string; comment: string }>(
     `SELECT name, comment FROM system.tables
 WHERE database = {database:String} AND startsWith(comment, '{"domainsync"') ORDER BY name`,
     signal,
     { database: server.database },
   );
-  const found: LeftBehind[] = [];
+  const found: Orphan[] = [];
   for (const { name, comment } of tables) {
     const object = `${server.database}.${name}`;
     const staging = STAGING.exec(name)?.[1];

@@ -3,7 +3,7 @@
  * that it tells of, in one transaction; the last one of a pipeline counts.
  */
 import { withRetry } from '../../../src/common/retry.ts';
-import type { FileDate, Held } from '../../../src/types/index.ts';
+import type { FileDate, LoadedSnapshot } from '../../../src/types/index.ts';
 import type { Outgoing } from '../producer/producer.ts';
 import type { Connection } from '../protocol/connection.ts';
 import { answerOf } from '../protocol/errors.ts';
@@ -119,7 +119,7 @@ export async function encodeProgress(
 }
 
 /** What the topic holds, as every destination tells it. */
-export function heldOf(record: ProgressRecord | null): Held | null {
+export function loadedSnapshotOf(record: ProgressRecord | null): LoadedSnapshot | null {
   if (record === null) return null;
   const { held } = record;
   if (record.finished && held !== null) {
