@@ -5,7 +5,7 @@ import { leaseEmbeddedServer } from './embedded/launch.ts';
 import { ClickHousePublishedIndex, type PublishedOptions } from './published/index.ts';
 import { Server, type ServerOptions } from './server/client.ts';
 import { identifier } from './sql/names.ts';
-import { leftBehind } from './state/orphans.ts';
+import { findOrphans } from './state/orphans.ts';
 
 /** Where the server is. */
 export interface ClickHouseOptions extends Omit<ServerOptions, 'url'> {
@@ -51,7 +51,7 @@ export async function openClickHouse(options: ClickHouseOptions, signal: AbortSi
     destination: (destination) => new ClickHouseDestination(server, { ...destination, writerModule }),
     published: (of) => new ClickHousePublishedIndex(server, of),
     dropDatabase: (until) => server.command(`DROP DATABASE IF EXISTS ${identifier(database)} SYNC`, until),
-    orphans: (configured, until) => leftBehind(server, configured, until),
+    orphans: (configured, until) => findOrphans(server, configured, until),
     query: (sql, until) => server.query(sql, until),
     close: async () => {
       await server.close();

@@ -164,7 +164,7 @@ export async function recordRejects(
   const { server, pipeline } = staging;
   const from = selectRejects(staging.table('blocks'), most);
   const insert = insertRejects(server.table(REJECTS_TABLE), pipeline, work, from);
-  await staging.owned(() => server.repeatableInTurn(insert, signal), signal);
+  await staging.fenced(() => server.repeatableInTurn(insert, signal), signal);
 }
 
 /**

@@ -5,7 +5,7 @@
 import type { Server } from '../server/client.ts';
 import { literal } from '../sql/names.ts';
 import type { Staging } from '../staging/staging.ts';
-import { moveIn, statement } from '../staging/statements.ts';
+import { moveIntoStaging, statement } from '../staging/statements.ts';
 import { liveTableOf, type TableFacts, tableFacts } from '../state/live-table.ts';
 import { commentOf, isNewer, type LiveState, type SnapshotRecord, type WorkState } from '../state/table-comment.ts';
 import { checkExchanged, factsOf } from './visible.ts';
@@ -24,7 +24,7 @@ export async function exchangeNext(
   const next = staging.table('next');
   const made = await factsOf(server, staging.name('next'), signal);
   const comment = `ALTER TABLE ${next} MODIFY COMMENT ${literal(commentOf({ ...state, uuid: made.uuid }))}`;
-  await staging.owned(() => server.repeatable(comment, signal), signal);
+  await staging.fenced(() => server.repeatable(comment, signal), signal);
   // Once it is the live table it cannot be dropped any more.
   await staging.refuseUndefined(signal);
   await statement(staging, `EXCHANGE TABLES ${next} AND ${server.table(name)}`, signal);
@@ -55,7 +55,7 @@ export async function keepPrevious(
 }
 
 /** What a table's own comment says that it holds; null when there is no such table, or it holds nothing. */
-export async function readHeld(
+export async function snapshotInComment(
   server: Server,
   table: string,
   source: string,
@@ -82,11 +82,11 @@ export async function exchangeBack(
 ): Promise<SnapshotRecord | null> {
   const { server } = staging;
   const previous = server.table(tables.previous);
-  if ((await readHeld(server, staging.name('next'), source, signal)) === null) {
-    await moveIn(staging, previous, 'next', signal);
+  if ((await snapshotInComment(server, staging.name('next'), source, signal)) === null) {
+    await moveIntoStaging(staging, previous, 'next', signal);
   }
-  const live = await readHeld(server, tables.live, source, signal);
-  const next = await readHeld(server, staging.name('next'), source, signal);
+  const live = await snapshotInComment(server, tables.live, source, signal);
+  const next = await snapshotInComment(server, staging.name('next'), source, signal);
   if (live === null || next === null) return null;
   if (!isNewer(live, next)) return next;
   const made = await factsOf(server, staging.name('next'), signal);

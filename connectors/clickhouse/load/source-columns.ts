@@ -4,7 +4,7 @@
  * files can be compared name by name as far as the names of both were kept.
  */
 import type { LoadResult } from '../../../src/types/index.ts';
-import { together } from '../server/all-or-first-error.ts';
+import { allOrFirstError } from '../server/all-or-first-error.ts';
 import { literal } from '../sql/names.ts';
 import type { Staging } from '../staging/staging.ts';
 
@@ -28,9 +28,9 @@ export interface SourceColumns {
 /** Reads the columns of all blocks that have landed. */
 export async function readSourceColumns(staging: Staging, signal: AbortSignal): Promise<SourceColumns> {
   const blocks = staging.table('blocks');
-  const [names, counted] = await staging.owned(
+  const [names, counted] = await staging.fenced(
     () =>
-      together(
+      allOrFirstError(
         // Of each block as many as may be kept in the end: what is left out there is not kept of all either.
         staging.server.query<{ names: string[] }>(
           `SELECT ${shortest('groupArrayArray(some)')} AS names FROM (SELECT ${shortest('source_columns')} AS some FROM ${blocks})`,

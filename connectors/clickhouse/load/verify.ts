@@ -1,7 +1,7 @@
 /** Before anything becomes visible: is what landed what was read, and is it good enough? */
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { BlockCounts } from '../../../src/types/index.ts';
-import { together } from '../server/all-or-first-error.ts';
+import { allOrFirstError } from '../server/all-or-first-error.ts';
 import type { Staging } from '../staging/staging.ts';
 
 /** `_version`'s bits below the row mark: the line. */
@@ -16,7 +16,7 @@ export type Totals = BlockCounts;
 
 /** The counts of every block that has landed, each block once. */
 export async function landedBlocks(staging: Staging, signal: AbortSignal): Promise<Map<number, BlockCounts>> {
-  const rows = await staging.owned(
+  const rows = await staging.fenced(
     () =>
       staging.server.query<Record<'block' | keyof BlockCounts, string>>(
         `SELECT block, lines, blank, rejected, filtered, rows FROM ${staging.table('blocks')} LIMIT 1 BY block`,
@@ -98,10 +98,10 @@ export async function verifyRows(staging: Staging, signal: AbortSignal): Promise
     readonly lines: string;
   }
   const one = async (sql: string): Promise<Sums> => {
-    const [row] = await staging.owned(() => server.query<Sums>(sql, signal), signal);
+    const [row] = await staging.fenced(() => server.query<Sums>(sql, signal), signal);
     return row ?? { count: '0', lines: '0' };
   };
-  const [expected, plain] = await together(
+  const [expected, plain] = await allOrFirstError(
     one(
       `SELECT sum(rows) AS count, sum(first_line * rows + line_offset_sum) AS lines FROM (SELECT * FROM ${staging.table('blocks')} LIMIT 1 BY block)`,
     ),
@@ -128,7 +128,7 @@ export async function missingBlocks(staging: Staging, blocks: number, signal: Ab
   if (recorded.size === 0) return missing;
   const records = `(SELECT * FROM ${staging.table('blocks')} LIMIT 1 BY block)`;
   const bounds = `SELECT arraySort(groupUniqArrayArray([first_line, first_line + lines])) FROM ${staging.table('blocks')}`;
-  const found = await staging.owned(
+  const found = await staging.fenced(
     () =>
       server.query<{ block: number }>(
         `SELECT b.block AS block FROM (SELECT block, first_line, rows, first_line * rows + line_offset_sum AS sum FROM ${records}) AS b

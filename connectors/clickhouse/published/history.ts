@@ -60,7 +60,7 @@ export async function recordRejected(
 FROM ${staging.table('rows')} WHERE _deleted${most === null ? '' : ` LIMIT ${most}`}`;
   for (const from of [selectRejects(staging.table('blocks'), most), ofRows]) {
     const insert = insertRejects(server.table(REJECTS_TABLE), pipeline, work, from);
-    await staging.owned(() => server.repeatableInTurn(insert, signal), signal);
+    await staging.fenced(() => server.repeatableInTurn(insert, signal), signal);
   }
 }
 

@@ -12,14 +12,14 @@ import {
 } from '../../../src/types/index.ts';
 import { listRejects, reportOf } from '../history/report.ts';
 import { landedBlocks } from '../load/verify.ts';
-import { together } from '../server/all-or-first-error.ts';
+import { allOrFirstError } from '../server/all-or-first-error.ts';
 import type { Server } from '../server/client.ts';
 import { defining, dropUndefined } from '../server/definitions.ts';
 import { refuseReplicatedTables, refuseUnfitServer } from '../server/placement.ts';
 import { ensureDatabase } from '../server/rights.ts';
 import { REJECTS_TABLE, RUNS_TABLE } from '../sql/names.ts';
 import { createRejectsTable, createRunsTable } from '../sql/schema.ts';
-import { createStaging, letGoOnFailure, runElsewhere, takeOver } from '../staging/staging.ts';
+import { createStaging, releaseOnFailure, runElsewhere, takeOver } from '../staging/staging.ts';
 import { LOST_KEY, unfinishedSet } from '../staging/staging-sets.ts';
 import { tableFacts } from '../state/live-table.ts';
 import type { WorkState } from '../state/table-comment.ts';
@@ -51,7 +51,7 @@ export class ClickHousePublishedIndex implements PublishedIndex {
   async preflight(signal: AbortSignal): Promise<void> {
     const server = this.#server;
     const tables = [this.#name, RUNS_TABLE, REJECTS_TABLE];
-    const [found] = await together(tableFacts(server, tables, signal), refuseUnfitServer(server, signal));
+    const [found] = await allOrFirstError(tableFacts(server, tables, signal), refuseUnfitServer(server, signal));
     refuseReplicatedTables(server.database, [...found.values()]);
   }
 
@@ -80,7 +80,7 @@ export class ClickHousePublishedIndex implements PublishedIndex {
     if (unfinished === null) return null;
     const { work } = unfinished;
     const staging = await this.#named(() => takeOver(this.#server, this.#stagingName, unfinished, signal));
-    return letGoOnFailure(staging, async () => {
+    return releaseOnFailure(staging, async () => {
       const load = this.#load(staging, work, await landedBlocks(staging, signal));
       if (work.key !== LOST_KEY) return load;
       await load.discard(signal);

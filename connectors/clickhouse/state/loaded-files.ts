@@ -18,10 +18,10 @@ export async function readLiveState(server: Server, table: string, signal: Abort
   if (facts === undefined) return null;
   refuseReplicatedTables(server.database, [...found.values()]);
   const live = await liveTableOf(server, facts, signal);
-  if (live === null) throw foreign(`${server.database}.${table}`);
+  if (live === null) throw foreignTable(`${server.database}.${table}`);
   if (!found.has(HELD_TABLE)) return live;
   const sources: Record<string, SnapshotRecord> = { ...live.sources };
-  for (const [source, held] of await newestHeld(server, live.id, signal)) {
+  for (const [source, held] of await newestSnapshots(server, live.id, signal)) {
     const before = sources[source];
     if (before === undefined || isNewer(held, before)) sources[source] = held;
   }
@@ -29,7 +29,7 @@ export async function readLiveState(server: Server, table: string, signal: Abort
 }
 
 /** The newest file of every source of a table. */
-async function newestHeld(server: Server, id: string, signal: AbortSignal): Promise<[string, SnapshotRecord][]> {
+async function newestSnapshots(server: Server, id: string, signal: AbortSignal): Promise<[string, SnapshotRecord][]> {
   const rows = await server.query<{ source: string; held: string }>(
     `SELECT source, held FROM ${server.table(HELD_TABLE)} WHERE table_id = {id:String}
 ORDER BY source, file_date DESC, version DESC LIMIT 1 BY source`,
@@ -40,7 +40,7 @@ ORDER BY source, file_date DESC, version DESC LIMIT 1 BY source`,
 }
 
 /** Every file of one source of a table, the newest first. */
-export async function heldFiles(
+export async function listSnapshots(
   server: Server,
   { id, source }: { readonly id: string; readonly source: string },
   signal: AbortSignal,
@@ -55,7 +55,7 @@ ORDER BY file_date DESC, version DESC LIMIT 1 BY file_date`,
 }
 
 /** Records what a table holds now. Harmless when repeated, or when it comes after a newer one. */
-export async function saveHeld(
+export async function saveSnapshot(
   server: Server,
   { id, source }: { readonly id: string; readonly source: string },
   held: SnapshotRecord,
@@ -83,7 +83,7 @@ export async function saveHeld(
 }
 
 /** The error for a table that has a name of ours, and is not. */
-export function foreign(table: string): DomainsyncError {
+export function foreignTable(table: string): DomainsyncError {
   return new DomainsyncError(
     'DESTINATION_FOREIGN_TABLE',
     `the table ${table} exists and was not made by domainsync (its comment says otherwise)`,

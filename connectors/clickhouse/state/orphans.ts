@@ -13,7 +13,7 @@ const STAGING = /^domainsync_staging_([a-z0-9-]+)_\d+_rows$/;
  * Looks through the tables of the configured database.
  * @param configured the pipelines that there are, by name; and the table that each loads into, if it does
  */
-export async function leftBehind(
+export async function findOrphans(
   server: Server,
   configured: ReadonlyMap<string, string | undefined>,
   signal: AbortSignal,
