@@ -17,14 +17,14 @@ import {
 import type { ClickHouseDestinationOptions } from './destination-options.ts';
 import type { NativeOptions } from './format/native.ts';
 import { listRejects, reportOf } from './history/report.ts';
-import type { LiveTables } from './load/apply.ts';
 import { ClickHouseLoad, type LoadContext } from './load/load.ts';
 import { prepareTables, refuseUnfit, restoreView } from './load/prepare.ts';
 import { completeRollback, type RollbackTables, rollBack, unlessAtWork } from './load/rollback.ts';
-import { landedBlocks } from './load/verify.ts';
+import type { TargetTables } from './load/target-tables.ts';
 import type { Server } from './server/client.ts';
 import { refuseUnfitServer } from './server/placement.ts';
 import { refuseWithoutRights } from './server/rights.ts';
+import { landedBlocks } from './staging/landed-blocks.ts';
 import { isOther, recordGivenUp, refuseOther } from './staging/other-table.ts';
 import { createStaging, releaseOnFailure, runElsewhere, type Staging, takeOver } from './staging/staging.ts';
 import { LOST_KEY, listSets, unfinishedSet } from './staging/staging-sets.ts';
@@ -41,7 +41,7 @@ export class ClickHouseDestination implements Destination {
   readonly #server: Server;
   readonly #options: ClickHouseDestinationOptions;
   readonly #part: TablePart;
-  readonly #tables: LiveTables;
+  readonly #tables: TargetTables;
 
   constructor(server: Server, options: ClickHouseDestinationOptions) {
     this.#server = server;

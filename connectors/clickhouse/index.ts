@@ -1,6 +1,8 @@
 /** ClickHouse as a destination: one server, embedded or not, and a destination per pipeline on it. */
+
 import type { Destination, Orphan, PublishedIndex } from '../../src/types/index.ts';
-import { ClickHouseDestination, type ClickHouseDestinationOptions } from './destination.ts';
+import { ClickHouseDestination } from './destination.ts';
+import type { ClickHouseDestinationOptions } from './destination-options.ts';
 import { leaseEmbeddedServer } from './embedded/launch.ts';
 import { ClickHousePublishedIndex, type PublishedOptions } from './published/index.ts';
 import { Server, type ServerOptions } from './server/client.ts';

@@ -1,9 +1,10 @@
 /** Writes domainsync_runs and domainsync_rejects: what was done, and which lines were left out. */
+
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Destination, LoadResult } from '../../../src/types/index.ts';
 import type { Server } from '../server/client.ts';
 import { literal, REJECTS_TABLE, RUNS_TABLE } from '../sql/names.ts';
-import { selectRejects } from '../staging/block-record.ts';
+import { selectRejects } from '../staging/landed-blocks.ts';
 import type { Staging } from '../staging/staging.ts';
 import { insertRecord } from '../state/confirmed-insert.ts';
 import { fileKey, type SnapshotRecord, type WorkState } from '../state/table-comment.ts';

@@ -3,7 +3,8 @@
  * one part and attached: one metadata statement makes it visible (architecture 3). Rows, then changes, then the record of
  * what is held; a kill in between is repeated from phase `ready`, in which delta and changes are fixed.
  */
-import type { Column, LoadResult } from '../../../src/types/index.ts';
+
+import type { LoadResult } from '../../../src/types/index.ts';
 import { allOrFirstError } from '../server/all-or-first-error.ts';
 import {
   createBeforeTable,
@@ -21,31 +22,14 @@ import {
 } from '../sql/difference.ts';
 import { literal } from '../sql/names.ts';
 import { versionOf } from '../sql/row-version.ts';
-import { CHANGES_COLUMNS, type TableMode } from '../sql/schema.ts';
+import { CHANGES_COLUMNS } from '../sql/schema.ts';
 import { showPart, takenColumns } from '../staging/partition.ts';
 import type { Staging } from '../staging/staging.ts';
 import { mergeToOnePart, numberOf, recreate, repeatable, statement } from '../staging/statements.ts';
 import type { WorkState } from '../state/table-comment.ts';
 import { comparedRows, type Landed } from './replacement-table.ts';
+import type { TargetTables } from './target-tables.ts';
 import { checkAttached, checkReplaced } from './visible.ts';
-
-/** The tables that a load ends in. */
-export interface LiveTables {
-  readonly mode: TableMode;
-  /** Bare name of the live table. */
-  readonly name: string;
-  /** The live table, qualified and quoted. */
-  readonly live: string;
-  /** Bare name of the table before the last exchange; null where none is kept. */
-  readonly previous: string | null;
-  /** null: no change feed is kept. */
-  readonly changes: string | null;
-  readonly columns: readonly Column[];
-  /** Rows that are gone from the file are deleted. */
-  readonly deletes: boolean;
-  /** Other pipelines load into it too. */
-  readonly shared: boolean;
-}
 
 /** What was compared, and how. */
 interface Comparison {
@@ -70,7 +54,7 @@ interface Applied {
 /** Builds delta and changes against the live table as it is now. Repeatable until phase `ready`. */
 export async function buildDelta(
   staging: Staging,
-  tables: LiveTables,
+  tables: TargetTables,
   work: WorkState,
   applied: Applied,
   signal: AbortSignal,
@@ -98,7 +82,7 @@ export async function buildDelta(
 /** Fills `diff`. */
 async function compare(
   staging: Staging,
-  tables: LiveTables,
+  tables: TargetTables,
   work: WorkState,
   { landed, comparable }: Applied,
   signal: AbortSignal,
@@ -169,7 +153,7 @@ async function buildChanges(
 /** Makes a delta visible, then its changes. Harmless when repeated. @throws DESTINATION_VERIFY_FAILED when it is not to be seen then */
 export async function attachDelta(
   staging: Staging,
-  tables: LiveTables,
+  tables: TargetTables,
   work: WorkState,
   signal: AbortSignal,
 ): Promise<void> {

@@ -2,11 +2,10 @@
  * A staged table in place of the live one, by one metadata statement (architecture 3): first loads of mode `sync`, every
  * load of mode `replace`, and the way back from the last one. What a table holds is in its comment and travels with it.
  */
-import type { Server } from '../server/client.ts';
 import { literal } from '../sql/names.ts';
 import type { Staging } from '../staging/staging.ts';
 import { moveIntoStaging, statement } from '../staging/statements.ts';
-import { liveTableOf, type TableFacts, tableFacts } from '../state/live-table.ts';
+import { recordOf, snapshotInComment, tableFacts } from '../state/live-table.ts';
 import { commentOf, isNewer, type LiveState, type SnapshotRecord, type WorkState } from '../state/table-comment.ts';
 import { checkExchanged, factsOf } from './visible.ts';
 
@@ -52,21 +51,6 @@ export async function keepPrevious(
     ? `EXCHANGE TABLES ${staging.table('next')} AND ${server.table(kept)}`
     : `RENAME TABLE ${staging.table('next')} TO ${server.table(kept)}`;
   await statement(staging, move, signal);
-}
-
-/** What a table's own comment says that it holds; null when there is no such table, or it holds nothing. */
-export async function snapshotInComment(
-  server: Server,
-  table: string,
-  source: string,
-  signal: AbortSignal,
-): Promise<SnapshotRecord | null> {
-  const record = await recordOf(server, (await tableFacts(server, [table], signal)).get(table), signal);
-  return record?.sources[source] ?? null;
-}
-
-async function recordOf(server: Server, facts: TableFacts | undefined, signal: AbortSignal): Promise<LiveState | null> {
-  return facts === undefined ? null : liveTableOf(server, facts, signal);
 }
 
 /**

@@ -7,21 +7,22 @@ import { recordEnded, recordLoaded, recordRejects } from '../history/run-history
 import { allOrFirstError } from '../server/all-or-first-error.ts';
 import { identifier } from '../sql/names.ts';
 import { landBlock } from '../staging/block-record.ts';
+import { landedBlocks, readSourceColumns } from '../staging/landed-blocks.ts';
 import { areAlike, type Taker, takenColumns } from '../staging/partition.ts';
 import { endWithResend, type Resend } from '../staging/resend-missing.ts';
 import { releaseOnFailure, type Staging } from '../staging/staging.ts';
 import type { LiveTable } from '../state/live-table.ts';
 import { saveSnapshot } from '../state/loaded-files.ts';
+import { columnNews, type SourceColumns } from '../state/source-columns.ts';
 import { type LiveState, layoutOf, type SnapshotRecord, type WorkState } from '../state/table-comment.ts';
 import { buildPartition, replacePartition } from './append.ts';
-import { attachDelta, buildDelta, type LiveTables } from './apply.ts';
+import { attachDelta, buildDelta } from './apply.ts';
 import { exchangeNext, keepPrevious } from './exchange.ts';
 import { buildReplacement, countLanded } from './replacement-table.ts';
-import { columnNews, readSourceColumns, type SourceColumns } from './source-columns.ts';
+import type { TargetTables } from './target-tables.ts';
 import {
   checkRejected,
   checkRows,
-  landedBlocks,
   MOST_REJECTS_OF_FAILED,
   sumBlocks,
   sumCounts,
@@ -40,7 +41,7 @@ const MOST_ALTERED = 3;
 export interface LoadContext {
   /** The live table, for people. */
   readonly name: string;
-  readonly tables: LiveTables;
+  readonly tables: TargetTables;
   readonly encoding: Encoding;
   readonly maxRejected: number;
   readonly minRows: number;

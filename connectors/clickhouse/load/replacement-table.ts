@@ -1,8 +1,9 @@
 /** The rows that landed, as a table like the live one, each domain once. Nothing is copied: parts are hard-linked. */
+
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { IN_ORDER_SETTINGS } from '../sql/difference.ts';
-import { literal, type StagingPart } from '../sql/names.ts';
-import { type TableMode, tableEngine, tableKeys } from '../sql/schema.ts';
+import type { StagingPart } from '../sql/names.ts';
+import { filePartition, type TableMode, tableEngine, tableKeys } from '../sql/schema.ts';
 import { attachRows, type Taker } from '../staging/partition.ts';
 import type { Staging } from '../staging/staging.ts';
 import { stagingSettings } from '../staging/staging-settings.ts';
@@ -49,7 +50,7 @@ export async function buildReplacement(
   landed: Landed,
   signal: AbortSignal,
 ): Promise<void> {
-  const partition = mode === 'append' ? sourcePartition(work) : 'tuple()';
+  const partition = mode === 'append' ? filePartition(work.source, work.file.date) : 'tuple()';
   const from =
     mode === 'sync' || landed.unique
       ? staging.table('rows')
@@ -102,9 +103,4 @@ async function buildMerged(
     throw new DomainsyncError('DESTINATION_VERIFY_FAILED', `${left} rows are left of ${of.rows} different domains`);
   }
   return merged;
-}
-
-/** The partition of a load's file in a table of mode `append`. */
-export function sourcePartition({ source, file }: Pick<WorkState, 'source' | 'file'>): string {
-  return `(${literal(source)}, ${literal(file.date)})`;
 }

@@ -8,8 +8,9 @@ import { refuseOther } from '../staging/other-table.ts';
 import { createStaging, releaseOnFailure, type Staging, takeOver } from '../staging/staging.ts';
 import { LOST_KEY, listSets } from '../staging/staging-sets.ts';
 import { recreate, statement } from '../staging/statements.ts';
+import { snapshotInComment } from '../state/live-table.ts';
 import { isNewer, type SnapshotRecord, type WorkState } from '../state/table-comment.ts';
-import { exchangeBack, snapshotInComment } from './exchange.ts';
+import { exchangeBack } from './exchange.ts';
 
 /** Key of a staging set that no load has begun: it is there for the rollback only. */
 const ROLLBACK_KEY = 'rollback';

@@ -11,7 +11,6 @@ import {
   sourceKey,
 } from '../../../src/types/index.ts';
 import { listRejects, reportOf } from '../history/report.ts';
-import { landedBlocks } from '../load/verify.ts';
 import { allOrFirstError } from '../server/all-or-first-error.ts';
 import type { Server } from '../server/client.ts';
 import { defining, dropUndefined } from '../server/definitions.ts';
@@ -19,6 +18,7 @@ import { refuseReplicatedTables, refuseUnfitServer } from '../server/placement.t
 import { ensureDatabase } from '../server/rights.ts';
 import { REJECTS_TABLE, RUNS_TABLE } from '../sql/names.ts';
 import { createRejectsTable, createRunsTable } from '../sql/schema.ts';
+import { landedBlocks } from '../staging/landed-blocks.ts';
 import { createStaging, releaseOnFailure, runElsewhere, takeOver } from '../staging/staging.ts';
 import { LOST_KEY, unfinishedSet } from '../staging/staging-sets.ts';
 import { tableFacts } from '../state/live-table.ts';

@@ -1,4 +1,5 @@
 /** A file on its way through the index: keys into staging, the plan by set work, the file's index in place of the old one. */
+
 import { asDomainsyncError, DomainsyncError } from '../../../src/common/errors.ts';
 import type {
   BlockCounts,
@@ -16,7 +17,6 @@ import { buildReplacement, countLanded } from '../load/replacement-table.ts';
 import {
   checkRejected,
   checkRows,
-  landedBlocks,
   MOST_REJECTS_OF_FAILED,
   sumBlocks,
   sumCounts,
@@ -28,6 +28,7 @@ import { checkExchanged, factsOf } from '../load/visible.ts';
 import { literal, type StagingPart } from '../sql/names.ts';
 import { versionOf } from '../sql/row-version.ts';
 import { landBlock } from '../staging/block-record.ts';
+import { landedBlocks } from '../staging/landed-blocks.ts';
 import { endWithResend, type Resend } from '../staging/resend-missing.ts';
 import { releaseOnFailure, type Staging } from '../staging/staging.ts';
 import { numberOf, recreate, statement } from '../staging/statements.ts';

@@ -6,7 +6,7 @@
 import { randomUUID } from 'node:crypto';
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { EncodedBlock, RereadBlocks } from '../../../src/types/index.ts';
-import { missingBlocks } from '../load/verify.ts';
+import { missingBlocks } from './landed-blocks.ts';
 import type { Staging } from './staging.ts';
 
 /** Each further one needs a server that dies again, in the same moment of an insert. */

@@ -1,4 +1,5 @@
 /** The staging tables of a pipeline as they are on the server, by epoch. */
+
 import type { Server } from '../server/client.ts';
 import { SEEMS_UNDEFINED } from '../server/definitions.ts';
 import { SERVER_CODES, serverCode } from '../server/errors.ts';

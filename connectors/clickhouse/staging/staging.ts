@@ -6,6 +6,7 @@
  * statement of the run that owned it fails with UNKNOWN_TABLE and changes nothing. Epochs are never used again: the next
  * one is above all that staging tables and domainsync_runs know of.
  */
+
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Server } from '../server/client.ts';
 import { defining, refuseUndefined } from '../server/definitions.ts';

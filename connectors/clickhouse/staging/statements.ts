@@ -1,4 +1,5 @@
 /** Statements on the staging tables of a load: each fails with TAKEN_OVER when another run has the tables now. */
+
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { StagingPart } from '../sql/names.ts';
 import type { Staging } from './staging.ts';

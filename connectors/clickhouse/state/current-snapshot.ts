@@ -1,12 +1,12 @@
 /** What a pipeline's table holds, as the modes mean it; its state is null where there is no table. */
+
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { LoadedSnapshot, RemoteFile } from '../../../src/types/index.ts';
-import { snapshotInComment } from '../load/exchange.ts';
 import type { Server } from '../server/client.ts';
 import { literal } from '../sql/names.ts';
 import { MAX_REVISION, revisionAbove } from '../sql/row-version.ts';
 import type { TableMode } from '../sql/schema.ts';
-import type { LiveTable } from './live-table.ts';
+import { type LiveTable, snapshotInComment } from './live-table.ts';
 import { listSnapshots } from './loaded-files.ts';
 import { isNewer, type LiveState, type SnapshotRecord } from './table-comment.ts';
 

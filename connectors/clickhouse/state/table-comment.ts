@@ -11,8 +11,8 @@ import {
   type LoadResult,
   sourceKey,
 } from '../../../src/types/index.ts';
-import type { SourceColumns } from '../load/source-columns.ts';
 import type { TableMode } from '../sql/schema.ts';
+import type { SourceColumns } from './source-columns.ts';
 
 /** Raised when the encoding or the hash changes, so that rows of older loads are not taken for rows of this one. */
 export const CODEC_VERSION = 1;
