@@ -151,9 +151,9 @@ function open(config: Config, options: GlobalOptions, signal: AbortSignal, limit
     api: () => openServiceOnce().api,
     diskSpace: (target, file) => openServiceOnce().diskSpace(target, file),
     requestsLeft: () => service?.requestsLeft() ?? [],
-    leftBehind: async () => {
+    orphans: async () => {
       const tables = new Map(config.pipelines.map(({ name, to }) => [name, to.clickhouse?.table]));
-      return (await openClickHouseOnce()).leftBehind(tables, signal);
+      return (await openClickHouseOnce()).orphans(tables, signal);
     },
     nearest,
     settings: {

@@ -6,8 +6,8 @@ import { DomainsyncError } from '../../src/common/errors.ts';
 import {
   type Destination,
   type DestinationStatus,
-  type Held,
   type Load,
+  type LoadedSnapshot,
   type LoadRequest,
   type PublishedLoad,
   type PublishedMark,
@@ -21,7 +21,7 @@ import type { KafkaDestinationOptions } from './options.ts';
 import { Publisher } from './producer/publisher.ts';
 import type { Connection } from './protocol/connection.ts';
 import { keysOf } from './reader/rebuild.ts';
-import { hasPublished, heldOf, type ProgressRecord, readProgress, samePoint } from './topics/progress.ts';
+import { hasPublished, loadedSnapshotOf, type ProgressRecord, readProgress, samePoint } from './topics/progress.ts';
 import { ensureTopics, partitionCount, type TopicFacts } from './topics/topics.ts';
 
 /** Raised when the encoding of messages changes: staged keys of older versions cannot be used then. */
@@ -42,15 +42,17 @@ export class KafkaDestination implements Destination {
     this.writerModule = options.keyWriterModule;
   }
 
-  async held(signal: AbortSignal): Promise<Held | null> {
+  async loadedSnapshot(signal: AbortSignal): Promise<LoadedSnapshot | null> {
     const { topic, pipeline } = this.#options;
     if ((await partitionCount(this.#connection, topic, signal)) === null) return null;
     const record = await readProgress(this.#connection, topic, pipeline, signal);
-    return record !== null && (await hasPublished(this.#connection, topic, record, signal)) ? heldOf(record) : null;
+    return record !== null && (await hasPublished(this.#connection, topic, record, signal))
+      ? loadedSnapshotOf(record)
+      : null;
   }
 
-  refuse(signal: AbortSignal): Promise<void> {
-    return this.#options.index.refuse(signal);
+  preflight(signal: AbortSignal): Promise<void> {
+    return this.#options.index.preflight(signal);
   }
 
   async recover(keepUnfinished: boolean, signal: AbortSignal): Promise<void> {
@@ -61,12 +63,12 @@ export class KafkaDestination implements Destination {
       const published = exists ? await this.#publisher(load).start(signal) : null;
       if (await this.#finishSent(load, published, signal)) return;
       const { plan, file } = load.work;
-      const held = heldOf(published);
+      const held = loadedSnapshotOf(published);
       const begun = published?.plan === plan;
       const needless =
         held !== null && (held.date > file.date || (held.partial === undefined && sameRevision(held, file)));
       if (needless && !begun && !keepUnfinished) await load.discard(signal);
-      else await load.letGo(signal);
+      else await load.release(signal);
     });
   }
 
@@ -81,7 +83,7 @@ export class KafkaDestination implements Destination {
 
   async status(signal: AbortSignal): Promise<DestinationStatus> {
     const { topic, index } = this.#options;
-    const report = await index.report(await this.held(signal), signal);
+    const report = await index.report(await this.loadedSnapshot(signal), signal);
     return { destination: this.name, object: topic, ...report };
   }
 
@@ -134,7 +136,7 @@ export class KafkaDestination implements Destination {
     return this.#releaseOnError(load, async () => {
       const publisher = this.#publisher(load);
       const published = await publisher.start(signal);
-      const held = heldOf(published);
+      const held = loadedSnapshotOf(published);
       const current = held !== null && held.partial === undefined && sameRevision(held, file) && !request.force;
       const needless = held !== null && (held.date > file.date || current);
       // Another run may have published a file since this run decided to publish its own.
@@ -190,7 +192,7 @@ export class KafkaDestination implements Destination {
     try {
       return await body();
     } catch (error) {
-      await load.letGo(AbortSignal.timeout(RELEASE_TIMEOUT_MS)).catch(() => {});
+      await load.release(AbortSignal.timeout(RELEASE_TIMEOUT_MS)).catch(() => {});
       throw error;
     }
   }

@@ -8,7 +8,7 @@ import {
   type LoadResult,
   type PublishedLoad,
   type PublishedWork,
-  type ReadAgain,
+  type RereadFile,
   sourceKey,
 } from '../../src/types/index.ts';
 import type { KeyWriterOptions } from './format/key-writer.ts';
@@ -56,7 +56,7 @@ export class KafkaLoad implements Load {
     return this.#context.load.stage(block, signal);
   }
 
-  async finish(blocks: number, signal: AbortSignal, again: ReadAgain): Promise<LoadResult> {
+  async finish(blocks: number, signal: AbortSignal, reread: RereadFile): Promise<LoadResult> {
     const { load, options } = this.#context;
     const work =
       load.work.phase === 'planned'
@@ -65,13 +65,13 @@ export class KafkaLoad implements Load {
             blocks,
             options.publish === 'snapshot',
             this.#gates(),
-            (pass) => again({ encoding: this.encoding, ...pass }),
+            (pass) => reread({ encoding: this.encoding, ...pass }),
             signal,
           );
     const result = work.result;
     if (result === null) throw new Error('a load with a plan has a result');
     const started = performance.now();
-    const record = await this.#sender(work, result, signal).send(again);
+    const record = await this.#sender(work, result, signal).send(reread);
     const seconds = ((performance.now() - started) / 1000).toFixed(2);
     options.log.debug({ pipeline: options.pipeline }, `sending took ${seconds} s for ${result.rowsWritten} messages`);
     await load.finish({ plan: record.plan, messages: record.messages }, record.held?.rows ?? 0, signal);

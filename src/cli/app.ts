@@ -4,7 +4,7 @@ import type { RunSettings } from '../pipeline/run.ts';
 import type {
   Destination,
   DiskSpace,
-  LeftBehind,
+  Orphan,
   RemoteFile,
   RequestsLeft,
   ServiceApi,
@@ -40,7 +40,7 @@ export interface App {
   diskSpace(target: Target, file: RemoteFile): Promise<DiskSpace>;
   requestsLeft(): readonly RequestsLeft[];
   /** What pipelines left in ClickHouse that the configuration does not have any more. @throws DESTINATION_* */
-  leftBehind(): Promise<readonly LeftBehind[]>;
+  orphans(): Promise<readonly Orphan[]>;
   /** The known name that a misspelt one is near to, if any. */
   nearest(written: string, known: readonly string[]): string | undefined;
   readonly settings: RunSettings;

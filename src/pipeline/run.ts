@@ -4,8 +4,8 @@ import type { Progress } from '../cli/progress.ts';
 import { asDomainsyncError, type DomainsyncError, type ErrorCode } from '../common/errors.ts';
 import {
   type Destination,
-  type Held,
   type Load,
+  type LoadedSnapshot,
   type LoadResult,
   type RemoteFile,
   type SecondPass,
@@ -36,7 +36,7 @@ export type RunSettings = TransferSettings;
 /** What a run did: loaded the newest file, or found that there is nothing to do (see Decision). */
 export type RunOutcome =
   | { readonly kind: 'loaded'; readonly file: RemoteFile; readonly result: LoadResult; readonly seconds: number }
-  | { readonly kind: Exclude<Decision, 'load'>; readonly file: RemoteFile; readonly held: Held };
+  | { readonly kind: Exclude<Decision, 'load'>; readonly file: RemoteFile; readonly held: LoadedSnapshot };
 
 /** After these the staged rows are of no use to a next run: the file is bad, or what landed is. */
 const USELESS_AFTER: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
@@ -73,7 +73,7 @@ export async function run(job: RunJob, signal: AbortSignal): Promise<RunOutcome>
 async function runFile(job: RunJob, file: RemoteFile, signal: AbortSignal): Promise<RunOutcome> {
   const { source, destination, target, force } = job;
   const started = performance.now();
-  const held = await destination.held(signal, force);
+  const held = await destination.loadedSnapshot(signal, force);
   const decision = decide(held, file, force);
   if (held !== null && decision !== 'load') return { kind: decision, file, held };
   const spool = await source.open(target, file, signal);
@@ -100,7 +100,7 @@ async function load(job: RunJob, spool: SpooledFile, signal: AbortSignal): Promi
     const load = await opening;
     await spool.complete;
     shown.stop();
-    return await load.finish(blocks, signal, (pass) => readAgain(job, spool, pass, signal));
+    return await load.finish(blocks, signal, (pass) => reread(job, spool, pass, signal));
   } catch (thrown) {
     const error = asDomainsyncError(thrown);
     // What ended the run is what is told, also when the destination cannot even record it.
@@ -117,7 +117,7 @@ async function abandon(opening: Promise<Load>, error: DomainsyncError): Promise<
   await load.abandon(error, !USELESS_AFTER.has(error.code));
 }
 
-async function readAgain(job: RunJob, spool: SpooledFile, pass: SecondPass, signal: AbortSignal): Promise<void> {
+async function reread(job: RunJob, spool: SpooledFile, pass: SecondPass, signal: AbortSignal): Promise<void> {
   const { pipeline, settings, progress } = job;
   const shown = progress.start(pipeline, `${spool.file.name}, sending`, spool.file.size);
   try {

@@ -1,6 +1,6 @@
 /** The second pass: sends the lines of a plan, then the deletions, and says when a transaction ends. */
 import { DomainsyncError } from '../../../src/common/errors.ts';
-import type { EncodedBlock, LoadResult, PublishedLoad, ReadAgain, SecondPass } from '../../../src/types/index.ts';
+import type { EncodedBlock, LoadResult, PublishedLoad, RereadFile, SecondPass } from '../../../src/types/index.ts';
 import { type BatchOptions, batchesOf, RecordBatches, type TopicBatch } from '../protocol/record-batch.ts';
 import type { ProgressRecord, PublishedFile } from '../topics/progress.ts';
 import type { Publisher } from './publisher.ts';
@@ -47,9 +47,9 @@ export class PlanSender {
   }
 
   /** Sends what is not sent yet, and records the file as published. @returns the last record */
-  async send(again: ReadAgain): Promise<ProgressRecord> {
+  async send(reread: RereadFile): Promise<ProgressRecord> {
     const { result, record, publisher, signal } = this.#options;
-    if (this.#upserts() > this.#messages) await again(this.#pass());
+    if (this.#upserts() > this.#messages) await reread(this.#pass());
     if (this.#deletedTo === null) this.#expect(this.#upserts(), 'lines');
     await this.#deletions();
     this.#expect(result.rowsWritten, 'messages');

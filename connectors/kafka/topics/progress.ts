@@ -3,7 +3,7 @@
  * the messages that it counts. The last record of a pipeline is the valid one.
  */
 import { withRetry } from '../../../src/common/retry.ts';
-import type { FileDate, Held } from '../../../src/types/index.ts';
+import type { FileDate, LoadedSnapshot } from '../../../src/types/index.ts';
 import type { Connection } from '../protocol/connection.ts';
 import { errorTypeOf } from '../protocol/errors.ts';
 import { batchesOf, RecordBatches, type TopicBatch } from '../protocol/record-batch.ts';
@@ -118,7 +118,7 @@ export async function encodeProgress(
 }
 
 /** What the topic holds, in the form of all destinations. */
-export function heldOf(record: ProgressRecord | null): Held | null {
+export function loadedSnapshotOf(record: ProgressRecord | null): LoadedSnapshot | null {
   if (record === null) return null;
   const { held } = record;
   if (record.finished && held !== null) {

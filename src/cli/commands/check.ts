@@ -2,14 +2,14 @@
 
 import { asDomainsyncError, type DomainsyncError } from '../../common/errors.ts';
 import { type Decision, decide } from '../../pipeline/decide.ts';
-import type { Destination, DiskSpace, Held, RemoteFile, RequestsLeft } from '../../types/index.ts';
+import type { Destination, DiskSpace, LoadedSnapshot, RemoteFile, RequestsLeft } from '../../types/index.ts';
 import type { App, PipelineHandle, ServerFacts } from '../app.ts';
 import { withKnownDatasets } from '../known-datasets.ts';
 import { localFile } from '../local-file.ts';
 import { errorDocument, printJson } from '../output.ts';
 import { redacted } from '../redacted-output.ts';
 import { selectPipelines } from '../select-pipelines.ts';
-import { heldDocument } from '../snapshot-document.ts';
+import { snapshotDocument } from '../snapshot-document.ts';
 import { checkKey, type KeyReport, keyDocument } from './check-key.ts';
 import { printCheck } from './check-text.ts';
 import type { SyncOptions } from './sync.ts';
@@ -21,7 +21,7 @@ export interface CheckReport {
   readonly destination: string;
   readonly newest: RemoteFile | null;
   /** Null also where it is not known: then an error says why. */
-  readonly held: Held | null;
+  readonly held: LoadedSnapshot | null;
   readonly server: ServerFacts | null;
   /** Of a download that a sync would do. */
   readonly room: DiskSpace | null;
@@ -99,7 +99,7 @@ async function checkDestination(
   { force, fromFile }: SyncOptions,
 ): Promise<Omit<CheckReport, 'pipeline' | 'server'>> {
   try {
-    const held = await destination.held(app.signal, force);
+    const held = await destination.loadedSnapshot(app.signal, force);
     const facts = { destination: destination.name, newest, held };
     if (newest === null) {
       const errors = failure === null ? [] : [failure];
@@ -118,7 +118,7 @@ async function checkDestination(
 
 async function refusalOf(destination: Destination, signal: AbortSignal): Promise<DomainsyncError | null> {
   try {
-    await destination.refuse?.(signal);
+    await destination.preflight?.(signal);
     return null;
   } catch (error) {
     return asDomainsyncError(error);
@@ -126,7 +126,7 @@ async function refusalOf(destination: Destination, signal: AbortSignal): Promise
 }
 
 /** Why a sync would do what it would do. */
-function whyOf(action: Decision, held: Held | null, newest: RemoteFile): string {
+function whyOf(action: Decision, held: LoadedSnapshot | null, newest: RemoteFile): string {
   if (held === null) return 'nothing is loaded yet';
   if (action === 'older') return `what is loaded is newer (${held.date})`;
   if (action === 'current') return 'it is loaded';
@@ -151,7 +151,7 @@ function checkDocument({ key, requestsLeft, pipelines }: Checked, redact: (text:
       const [first] = errors;
       return {
         ...rest,
-        held: held === null ? null : heldDocument(held),
+        held: held === null ? null : snapshotDocument(held),
         room: room === null ? null : { folder: room.folder, needed: room.needed, free: room.free },
         ...(first === undefined ? {} : errorDocument(first, redact)),
         ...(errors.length < 2 ? {} : { errors: errors.map((error) => errorDocument(error, redact)['error']) }),

@@ -4,7 +4,7 @@ import type { Destination, RolledBack } from '../../types/index.ts';
 import type { App } from '../app.ts';
 import { formatNumber, printJson } from '../output.ts';
 import { selectPipelines } from '../select-pipelines.ts';
-import { heldDocument } from '../snapshot-document.ts';
+import { snapshotDocument } from '../snapshot-document.ts';
 
 /** @throws USAGE where there is nothing to put back, DESTINATION_* */
 export async function rollbackCommand(app: App, name: string): Promise<number> {
@@ -18,7 +18,7 @@ export async function rollbackCommand(app: App, name: string): Promise<number> {
       });
     }
     const { from, to } = await destination.rollback(app.signal);
-    if (app.json) printJson({ pipeline: name, from: heldDocument(from), to: heldDocument(to) }, app.out);
+    if (app.json) printJson({ pipeline: name, from: snapshotDocument(from), to: snapshotDocument(to) }, app.out);
     else {
       app.out.write(
         `${name}: rolled back from ${from.file} to ${to.file} (${formatNumber(to.rows)} rows); ${from.file} is not loaded again without --force\n`,

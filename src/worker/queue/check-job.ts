@@ -103,7 +103,7 @@ async function look({ meters, stop }: JobContext, { app }: Setup, { name, handle
   try {
     for (const destination of await handle.destinations(stop)) {
       try {
-        decisions.push(decide(await destination.held(stop), newest, false));
+        decisions.push(decide(await destination.loadedSnapshot(stop), newest, false));
       } catch (error) {
         fault ??= asDomainsyncError(error);
       } finally {

@@ -1,5 +1,5 @@
 /** All that the status page, `GET /api/status`, `/healthz` and `/metrics` tell: of every pipeline, from every worker. */
-import { heldDocument } from '../../cli/snapshot-document.ts';
+import { snapshotDocument } from '../../cli/snapshot-document.ts';
 import { DomainsyncError } from '../../common/errors.ts';
 import { type DestinationStatus, sourceKey } from '../../types/index.ts';
 import type { Current } from '../current-setup.ts';
@@ -120,7 +120,7 @@ export async function readStatus(options: StatusOptions): Promise<StatusDocument
         trouble: told.trouble === null ? null : shownTrouble(told.trouble),
         destinations: destinations.map((one) => ({
           ...one,
-          held: one.held === null ? null : heldDocument(one.held),
+          held: one.held === null ? null : snapshotDocument(one.held),
           ageSeconds: ageOf(one),
         })),
         destinationError: error,

@@ -40,7 +40,7 @@ export function openApp({ url, apiKey, json = false, columns, signal }: TestAppO
     api: () => service.api,
     diskSpace: (target, file) => service.diskSpace(target, file),
     requestsLeft: () => service.requestsLeft(),
-    leftBehind: async () => [],
+    orphans: async () => [],
     nearest,
     settings: { maxWindowLog: 27, blockBytes: 6000, threads: 1 },
     log,
