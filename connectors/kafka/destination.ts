@@ -2,12 +2,14 @@
 import { createHash } from 'node:crypto';
 import { DomainsyncError } from '../../src/common/errors.ts';
 import {
+  CODEC_VERSION,
   type Column,
   type Destination,
   type DestinationStatus,
   type Load,
   type LoadedSnapshot,
   type LoadRequest,
+  MAX_REVISION,
   type PublishedIndex,
   type PublishedLoad,
   type PublishedMark,
@@ -51,10 +53,6 @@ export interface KafkaDestinationOptions {
   readonly messageWriterModule: string;
 }
 
-/** Raised when messages are written in another way: staged keys of older versions are of no use then. */
-const CODEC_VERSION = 1;
-/** As many as `_version` of the index has room for. */
-const MAX_REVISION = 1023;
 const RELEASE_TIMEOUT_MS = 20_000;
 
 export class KafkaDestination implements Destination {

@@ -1,5 +1,7 @@
-/** Writes domainsync_runs and domainsync_rejects: what was done, and which lines were left out. */
-
+/**
+ * Room `history/`: domainsync_runs and domainsync_rejects, what was done and which lines were left out. Here they are written;
+ * report.ts and recent-runs.ts read them.
+ */
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { LoadResult } from '../../../src/types/index.ts';
 import { literal, REJECTS_TABLE, RUNS_TABLE } from '../sql/names.ts';

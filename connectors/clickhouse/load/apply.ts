@@ -3,7 +3,6 @@
  * one part and attached: one metadata statement makes it visible (architecture 3). Rows, then changes, then the record of
  * what is held; a kill in between is repeated from phase `ready`, in which delta and changes are fixed.
  */
-
 import type { LoadResult } from '../../../src/types/index.ts';
 import { allOrFirstError } from '../server/all-or-first-error.ts';
 import {

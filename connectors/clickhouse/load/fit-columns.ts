@@ -1,5 +1,4 @@
 /** A table that is there, and the columns that a pipeline loads: what is new is added, anything else that differs is refused. */
-
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Column } from '../../../src/types/index.ts';
 import { allOrFirstError } from '../server/all-or-first-error.ts';

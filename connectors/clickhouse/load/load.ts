@@ -1,4 +1,7 @@
-/** One file on its way into one table: blocks into staging, then verified, applied and recorded. */
+/**
+ * Room `load/`: one file on its way into one table. prepare.ts makes the tables, staged-load.ts lands the blocks, verify.ts proves
+ * them; then apply.ts, append.ts or exchange.ts makes them visible, and visible.ts looks whether they are. Here the way as a whole.
+ */
 import { randomUUID } from 'node:crypto';
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type {

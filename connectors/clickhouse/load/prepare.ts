@@ -1,5 +1,4 @@
 /** Before a load: the tables are there, they are ours, and they are of the mode and columns that the pipeline loads. */
-
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Column } from '../../../src/types/index.ts';
 import { allOrFirstError } from '../server/all-or-first-error.ts';

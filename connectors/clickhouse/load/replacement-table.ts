@@ -1,5 +1,4 @@
 /** The rows that landed, as a table like the live one, each domain once. Nothing is copied: parts are hard-linked. */
-
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { IN_ORDER_SETTINGS } from '../sql/difference.ts';
 import type { StagingPart } from '../sql/names.ts';

@@ -1,5 +1,4 @@
 /** The way back from the last file, in mode `replace`: the previous table takes the live one's place again, once. */
-
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { RolledBack } from '../../../src/types/index.ts';
 import { recordSnapshot } from '../history/run-history.ts';

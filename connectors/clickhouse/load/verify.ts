@@ -1,5 +1,4 @@
 /** Before anything becomes visible: is what landed what was read, and is it good enough? */
-
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { BlockCounts } from '../../../src/types/index.ts';
 import { allOrFirstError } from '../server/all-or-first-error.ts';

@@ -1,5 +1,4 @@
 /** A file on its way through the index: keys into staging, the plan by set work, the file's index in place of the old one. */
-
 import type {
   BlockCounts,
   EncodedBlock,

@@ -2,7 +2,6 @@
  * SQL of the index of what was published: pure builders. All set work is in order of the key and in bounded memory, as
  * in difference.ts.
  */
-
 import { DIFFERENCE, DIFFERENCE_SETTINGS } from '../sql/difference.ts';
 import { literal, type StagingPart } from '../sql/names.ts';
 import { LINE_OF_VERSION } from '../sql/row-version.ts';

@@ -1,4 +1,7 @@
-/** One ClickHouse server, embedded or not, through its HTTP interface: statements in, DomainsyncErrors out. */
+/**
+ * Room `server/`: one ClickHouse server, embedded or not. Here its HTTP interface: statements in, DomainsyncErrors out.
+ * session.ts binds it to a run's signal; the other files say what a server, its user, its disk and its database must be like.
+ */
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';

@@ -1,5 +1,4 @@
 /** Where tables may stand: on one server, in a database that can exchange them. Anything else is refused before it is touched. */
-
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { allOrFirstError } from './all-or-first-error.ts';
 import { refuseOldServer } from './minimum-version.ts';

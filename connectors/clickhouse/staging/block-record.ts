@@ -1,7 +1,6 @@
 /** A block on its way into the staging tables: its rows, and the record that it has landed. */
-
+import { leb128 } from '../../../src/common/leb128.ts';
 import type { EncodedBlock } from '../../../src/types/index.ts';
-import { leb128 } from '../format/leb128.ts';
 import type { Session } from '../server/session.ts';
 
 /** The columns of `blocks`, in the order in which they are sent. */
@@ -42,13 +41,7 @@ function recordHead({ number, firstLine, counts, lineOffsetSum, sourceColumns }:
   const words = BigUint64Array.from([firstLine, lines, blank, rejected, filtered, rows, lineOffsetSum].map(BigInt));
   const names = sourceColumns.flatMap((name) => {
     const text = Buffer.from(name);
-    return [Buffer.from(leb128(text.length)), text];
+    return [leb128(text.length), text];
   });
-  return Buffer.concat([
-    numbers,
-    Buffer.from(words.buffer),
-    Buffer.from(leb128(sourceColumns.length)),
-    ...names,
-    Buffer.from(leb128(rejected)),
-  ]);
+  return Buffer.concat([numbers, Buffer.from(words.buffer), leb128(sourceColumns.length), ...names, leb128(rejected)]);
 }

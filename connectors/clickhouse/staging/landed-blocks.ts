@@ -1,5 +1,4 @@
 /** Reads what has landed in the staging tables `blocks` and `rows`: counts, source columns, rejects, and which blocks are missing. */
-
 import type { BlockCounts } from '../../../src/types/index.ts';
 import { allOrFirstError } from '../server/all-or-first-error.ts';
 import { LINE_OF_VERSION } from '../sql/row-version.ts';

@@ -3,7 +3,6 @@
  * keys only. A person may give the live table a column, or take one of theirs away, at any moment of a load: then the rows are
  * copied into a table like the one that is there now.
  */
-
 import { SERVER_CODES, serverCode } from '../server/errors.ts';
 import { identifier, type StagingPart } from '../sql/names.ts';
 import { ownColumns, type TableMode } from '../sql/schema.ts';

@@ -1,5 +1,4 @@
 /** The staging tables of a pipeline as they are on the server, by epoch. */
-
 import type { Destination } from '../../../src/types/index.ts';
 import { SEEMS_UNDEFINED } from '../server/definitions.ts';
 import { SERVER_CODES, serverCode } from '../server/errors.ts';

@@ -1,10 +1,10 @@
 /**
- * The staging tables of a load, and the statements of the run that owns them.
+ * Room `staging/`: the tables of a load, who owns them (take-over.ts, owner.ts), and what has landed in them (block-record.ts,
+ * landed-blocks.ts). Here the statements of the run that owns them.
  *
- * A load's tables carry its epoch in their names. Taking a load over renames them to the next epoch (take-over.ts): then the
- * next statement of the run that owned it fails with UNKNOWN_TABLE and changes nothing. Epochs are never used again.
+ * A load's tables carry its epoch in their names. Taking a load over renames them to the next epoch: then the next statement of
+ * the run that owned it fails with UNKNOWN_TABLE and changes nothing. Epochs are never used again.
  */
-
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { defining, refuseUndefined } from '../server/definitions.ts';
 import { SERVER_CODES, serverCode } from '../server/errors.ts';

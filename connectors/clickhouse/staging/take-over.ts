@@ -3,7 +3,6 @@
  * compare-and-swap: of any number of processes one succeeds (architecture 3). The epoch of a new load is above all that
  * staging tables and domainsync_runs know of.
  */
-
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { defining } from '../server/definitions.ts';
 import { SERVER_CODES, serverCode } from '../server/errors.ts';

@@ -1,5 +1,4 @@
 /** A record that nothing else would bring back: it is not taken to be there before it is seen. */
-
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Session } from '../server/session.ts';
 

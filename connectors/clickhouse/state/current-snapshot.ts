@@ -1,10 +1,9 @@
 /** What a pipeline's table holds, as the modes mean it; its state is null where there is no table. */
-
 import { DomainsyncError } from '../../../src/common/errors.ts';
-import type { LoadedSnapshot, RemoteFile } from '../../../src/types/index.ts';
+import { type LoadedSnapshot, MAX_REVISION, type RemoteFile } from '../../../src/types/index.ts';
 import type { Session } from '../server/session.ts';
 import { literal } from '../sql/names.ts';
-import { MAX_REVISION, revisionAbove } from '../sql/row-version.ts';
+import { revisionAbove } from '../sql/row-version.ts';
 import type { TableMode } from '../sql/schema.ts';
 import { type LiveTable, snapshotInComment } from './live-table.ts';
 import { listSnapshots } from './loaded-files.ts';

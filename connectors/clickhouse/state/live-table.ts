@@ -3,7 +3,6 @@
  * (CREATE TABLE AS, a backup that is restored), and would tell of files that the copy does not hold; the UUID that the server
  * gave the table is never copied, and stays with it through EXCHANGE and RENAME.
  */
-
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Session } from '../server/session.ts';
 import { literal } from '../sql/names.ts';

@@ -3,7 +3,6 @@
  * them, of any length, and what a table holds stands in a comment: so the shortest names are kept, and how many there are. Two
  * files can be compared name by name as far as the names of both were kept.
  */
-
 import type { LoadResult } from '../../../src/types/index.ts';
 import { literal } from '../sql/names.ts';
 
