@@ -72,9 +72,9 @@ export class PublishedIndexLoad implements PublishedLoad {
     if (gates.minRows !== null) checkRows(totals, gates.minRows.before, gates.minRows.share);
     await verifyRows(staging);
     const index = staging.table(this.#index);
-    const taker = { table: index, columns: sql.INDEX_COLUMNS.map(({ name }) => name) };
+    const target = { table: index, columns: sql.INDEX_COLUMNS.map(({ name }) => name) };
     const different = await countLanded(staging);
-    await buildReplacement(staging, taker, 'sync', work, different);
+    await buildReplacement(staging, target, 'sync', work, different);
     const plan = await staging.recreate(sql.PARTS.plan, null);
     await staging.command(sql.createPlan(plan));
     await staging.command(sql.insertPlan(plan, staging.part(sql.PARTS.next), index, everything));
@@ -100,7 +100,7 @@ export class PublishedIndexLoad implements PublishedLoad {
   async applyPart({ mark, line, deletedTo }: Sent, signal: AbortSignal): Promise<void> {
     const staging = this.#load.staging(signal);
     const { work } = this.#load;
-    // The index is not fenced by a staging table's name: saving first is what shows us still owner.
+    // Writing to the index is not fenced, since it needs no staging table: saving first proves that we are still the owner.
     await staging.save(work);
     const index = staging.table(this.#index);
     const [next, plan] = [staging.part(sql.PARTS.next), staging.part(sql.PARTS.plan)];

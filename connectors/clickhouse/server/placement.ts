@@ -26,7 +26,7 @@ export async function refuseUnfitServer(session: Session): Promise<void> {
  * Looks at the database's engine, and where there is no such database at the one that it would be made with.
  * @throws DESTINATION_REFUSED
  */
-export async function refuseUnfitDatabase(session: Session): Promise<void> {
+async function refuseUnfitDatabase(session: Session): Promise<void> {
   const { database } = session;
   const [found] = await session.query<{ engine: string }>(
     `SELECT engine FROM system.databases WHERE name = {database:String}
@@ -65,7 +65,7 @@ function unfitDatabase(database: string, engine: string): DomainsyncError {
 }
 
 /** A table as system.tables has it. */
-export interface PlacedTable {
+interface PlacedTable {
   readonly name: string;
   readonly engine: string;
 }

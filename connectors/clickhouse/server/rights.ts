@@ -6,7 +6,7 @@ import { refuseUndefinedDatabase } from './definitions.ts';
 import { SERVER_CODES, serverCode } from './errors.ts';
 import type { Session } from './session.ts';
 
-export interface RightsOptions {
+interface RightsOptions {
   readonly pipeline: string;
   readonly table: string;
   readonly mode: TableMode;

@@ -27,7 +27,7 @@ const ASKED_AT_ONCE = 4;
 const ASKED_AGAIN = 5;
 
 /** Asks whoever answers, once. */
-export type AskIdentity = (signal: AbortSignal) => Promise<ServerIdentity>;
+type AskIdentity = (signal: AbortSignal) => Promise<ServerIdentity>;
 
 /** The server that answers are expected from. States: unknown (names are only collected), then known by `identify`, for good. */
 export class SameServer {

@@ -24,7 +24,7 @@ export interface SourceColumns {
 }
 
 /** @param names the shortest, in their order @param count of all */
-export function keep(names: readonly string[], count: number): SourceColumns {
+export function keepShortest(names: readonly string[], count: number): SourceColumns {
   let bytes = 0;
   const end = names.findIndex((name) => {
     bytes += Buffer.byteLength(literal(JSON.stringify(name)));
@@ -35,7 +35,7 @@ export function keep(names: readonly string[], count: number): SourceColumns {
 }
 
 /** What is told of a file beside the one before; null: there was none. */
-export function columnNews(
+export function compareColumns(
   before: SourceColumns | null,
   now: SourceColumns,
 ): Pick<LoadResult, 'newColumns' | 'goneColumns' | 'sourceColumnCounts'> {
