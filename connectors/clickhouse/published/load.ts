@@ -184,7 +184,7 @@ async function plannedResult(staging: Staging, plan: string, totals: Totals, row
   return { ...resultOf(totals, sent), inserted, updated, deleted, unchanged: rows - inserted - updated };
 }
 
-/** What a line is added to: the `_version` of rows, or that of refused ones, below all of them. */
+/** The `_version` of line 0 of rows, or of refused rows, which is below all of them; a line is added to it. */
 function versionOfLine0({ file, revision }: WorkState, deleted: boolean): bigint {
   return versionOf({ fileDate: file.date, revision, line: 0, deleted });
 }
