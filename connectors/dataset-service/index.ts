@@ -19,8 +19,11 @@
  * `api`      GET /api/v1/datasets, /preview, /sample/{scope}/{key}, /me, /me/orders, /me/downloads, /openapi.json: one
  *            request each, 200 with the whole body.
  *
- * Rooms, each importing only those before it: `http/` sends one request, `api/` knows paths and documents, `files/` knows
- * the data folder, `download/` fetches files.
+ * Rooms, each with an opening comment in the file named here; a room imports from those above it only:
+ * - http/      client.ts: one request, its limits, redirects and errors
+ * - api/       service-api.ts: paths, JSON documents, samples, and the contract
+ * - files/     store.ts: the data folder, and the names of files
+ * - download/  downloads.ts: from a target to a file that can be read while it grows
  */
 import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../src/common/retry.ts';
 import {
