@@ -1,6 +1,6 @@
 /**
  * A transactional producer of encoded record batches. Any failure ends it, since what was written is unknown then. A new
- * producer with the same id aborts its transaction, and finds out from the progress what was committed.
+ * producer with the same id aborts its transaction, and the progress says what was committed.
  *
  * States: idle -> (send) in a transaction -> (commit) idle. After a failure or an abort it cannot be used any more.
  */
@@ -17,7 +17,7 @@ const TRANSACTION_TIMEOUT_MS = 60_000;
 const TRANSACTION_COORDINATOR = 1;
 /** Far below the brokers' default of 100 MB (socket.request.max.bytes). */
 const REQUEST_BYTES = 8 * 1024 * 1024;
-/** Brokers write the markers of a transaction after they confirm its commit. The next transaction waits for them, a few ms. */
+/** Brokers confirm a commit before they write its markers. The next transaction waits for the markers, a few ms. */
 const MARKERS_FIRST_WAIT_MS = 2;
 const MARKERS_LONGEST_WAIT_MS = 100;
 const LAST_SEQUENCE = 2 ** 31;
@@ -202,7 +202,7 @@ async function afterLastTransaction<T>(signal: AbortSignal, request: () => Promi
   }
 }
 
-/** Groups batches into requests. A request takes one batch of a partition: the n-th batches of all partitions, up to the size of a request. */
+/** Groups batches into requests. A request takes one batch of a partition: the n-th of each, up to the size of a request. */
 function* rounds(batches: readonly TopicBatch[]): Generator<TopicBatch[]> {
   let waiting = [...batches];
   while (waiting.length > 0) {
