@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config';
 import { lackOfBed } from './test/support/bed/cache.ts';
 import { isLeftOut } from './test/support/programs.ts';
+import { unitTests } from './tools/unit-tests.ts';
 
 /** What is run against a stock ClickHouse of the oldest version that is supported too: conformance, modes, kills. */
 const STOCK_SUITE = [
@@ -14,6 +15,7 @@ const STOCK_SUITE = [
 /** Says what runs there; where nothing can, it is skipped by a name that says what to install. */
 const STOCK_ITSELF = 'test/repository/stock.test.ts';
 const lack = lackOfBed('25.8', { zookeeper: false });
+const unit = unitTests();
 
 export default defineConfig({
   test: {
@@ -24,7 +26,8 @@ export default defineConfig({
     pool: 'forks',
     maxWorkers: 2,
     projects: [
-      { extends: true, test: { name: 'domainsync', include: ['test/**/*.test.ts'], exclude: [STOCK_ITSELF] } },
+      { extends: true, test: { name: 'unit', include: unit } },
+      { extends: true, test: { name: 'domainsync', include: ['test/**/*.test.ts'], exclude: [STOCK_ITSELF, ...unit] } },
       {
         extends: true,
         test: {

@@ -267,7 +267,7 @@ function workerSetup(config: Config, options: GlobalOptions, signal: AbortSignal
   const serviceId = digestOf([service?.url, service?.apiKey]);
   const opened = open(config, options, signal, (local) => limiter({ serviceId, limits: LIMITS, local }));
   return {
-    app: opened.app,
+    context: opened.app,
     pipelines: opened.app.pipelines.map((handle, n) => ({
       name: handle.name,
       schedule: pipelines[n]?.schedule,

@@ -1,12 +1,12 @@
 /** One run of one pipeline into one destination, as one chain. */
 
-import type { Progress } from '../cli/progress.ts';
 import { asDomainsyncError, type DomainsyncError, type ErrorCode } from '../common/errors.ts';
 import {
   type Destination,
   type Held,
   type Load,
   type LoadResult,
+  type Progress,
   type RemoteFile,
   type SecondPass,
   type Source,
@@ -27,11 +27,9 @@ export interface RunJob {
   readonly destination: Destination;
   /** Load a file that is held already, and pass the gate of minRows. */
   readonly force: boolean;
-  readonly settings: RunSettings;
+  readonly settings: TransferSettings;
   readonly progress: Progress;
 }
-
-export type RunSettings = TransferSettings;
 
 /** What a run did: loaded the newest file, or found that there is nothing to do (see Decision). */
 export type RunOutcome =

@@ -1,9 +1,8 @@
 /** A spooled file on its way to a destination: decompressed, cut into blocks, encoded by threads, handed over. */
 
-import type { FileProgress } from '../cli/progress.ts';
 import { BlockMemory } from '../common/block-memory.ts';
 import { createEncodePool, type EncodePoolOptions } from '../encode/pool.ts';
-import type { EncodedBlock, Load, SecondPass, SpooledFile } from '../types/index.ts';
+import type { EncodedBlock, FileProgress, Load, SecondPass, SpooledFile } from '../types/index.ts';
 import { decompress } from '../zstd/frames.ts';
 import { type SharedBlock, splitBlocks } from './blocks.ts';
 import { Lanes } from './bounded-tasks.ts';

@@ -25,6 +25,8 @@ export * from './block.ts';
 export * from './destination.ts';
 export * from './file.ts';
 export * from './json.ts';
+export * from './progress.ts';
 export * from './published.ts';
 export * from './row.ts';
+export * from './run.ts';
 export * from './service.ts';

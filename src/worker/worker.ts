@@ -57,7 +57,7 @@ export async function runWorker({ host, times, signal }: WorkerOptions): Promise
   try {
     const queues = (): Queues | null => frame.queues;
     served = await serveHttp({ version: host.version, worker: id, current, links, metrics, queues, stop: signal });
-    current.setup.app.log.info({ worker: id }, `status page, health and metrics: ${served.url}`);
+    current.setup.context.log.info({ worker: id }, `status page, health and metrics: ${served.url}`);
     await work(host, times, signal, frame);
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -77,7 +77,7 @@ function createFrame(host: WorkerHost): Frame {
   const limiter: SharedLimiter = ({ serviceId, limits, local }) => {
     const { links, current } = later.frame as Frame;
     const onWait = (route: string, milliseconds: number): void =>
-      current.setup.app.log.info(
+      current.setup.context.log.info(
         { route, seconds: Math.ceil(milliseconds / 1000) },
         'waiting for the rate limit of the service',
       );
@@ -87,7 +87,7 @@ function createFrame(host: WorkerHost): Frame {
   const frame: Frame = {
     id: randomUUID(),
     current: new Current(setup),
-    links: connectRedis(setup.redisUrl, setup.app.log),
+    links: connectRedis(setup.redisUrl, setup.context.log),
     metrics: createMetrics(),
     poke: new Poke(),
     limiter,
@@ -112,7 +112,10 @@ async function work(host: WorkerHost, times: Times, signal: AbortSignal, frame: 
   const connection = links.queue;
   const queues = openQueues({ connection, jitter, skipVersionCheck });
   frame.queues = queues;
-  const schedules = new Schedules({ redis: links.own, queues, log: current.setup.app.log }, scheduleMap(current.setup));
+  const schedules = new Schedules(
+    { redis: links.own, queues, log: current.setup.context.log },
+    scheduleMap(current.setup),
+  );
   frame.schedules = schedules;
   const watch = new LockWatch(times.lock, () => metrics.meters.lockLost());
   const context: JobContext = {
@@ -126,7 +129,7 @@ async function work(host: WorkerHost, times: Times, signal: AbortSignal, frame: 
     worker: id,
     stop: signal,
     get log() {
-      return current.setup.app.log;
+      return current.setup.context.log;
     },
   };
   const consumers = startConsumers(context, { connection, jitter, skipVersionCheck });
@@ -140,7 +143,7 @@ async function work(host: WorkerHost, times: Times, signal: AbortSignal, frame: 
 async function warnOfEviction({ links, current }: Frame): Promise<boolean> {
   const policy = await evictionPolicy(links.own).catch(() => null);
   if (policy === null || policy === 'noeviction') return policy === null;
-  current.setup.app.log.warn(
+  current.setup.context.log.warn(
     { policy },
     'Redis throws keys away when its memory is full, and jobs with them: set its maxmemory-policy to noeviction',
   );
@@ -155,14 +158,17 @@ function reload(host: WorkerHost, { current, limiter, schedules, poke }: Frame):
     current.replace(setup);
     schedules?.replace(scheduleMap(setup));
     poke.poke();
-    const { log } = setup.app;
+    const { log } = setup.context;
     log.info({ pipelines: setup.pipelines.length }, 'the configuration was read again');
     if (setup.redisUrl !== old.redisUrl || JSON.stringify(setup.http) !== JSON.stringify(old.http)) {
       log.warn('redis.url and worker are as they were: changes of them take a restart');
     }
   } catch (thrown) {
     const error = asDomainsyncError(thrown);
-    old.app.log.error({ code: error.code }, `the configuration was not taken, and the old one stays: ${error.message}`);
+    old.context.log.error(
+      { code: error.code },
+      `the configuration was not taken, and the old one stays: ${error.message}`,
+    );
   }
 }
 

@@ -1,10 +1,10 @@
 /** The rules of architecture section 2: who may import whom, who reads the environment, how long a file may be. */
-import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, posix, relative, resolve, sep } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
 import { expect, test } from 'vitest';
+import { codeFiles, ImportGraph, importsOf, ROOT, withoutComments } from '../../tools/import-graph.ts';
 
-const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+const HALVES = ['src', 'connectors', 'config'] as const;
 
 /** Clients of outside systems; and who may speak to them. */
 const VENDORS = ['bullmq', 'ioredis', 'kafkajs', '@clickhouse/client', 'undici'];
@@ -26,16 +26,8 @@ const FOR_FORMATS = 'src/scan/assembly/';
 const FOR_CONFIG = ['src/types/index.ts', 'src/common/errors.ts', 'src/rows/columns.ts'];
 const COMPOSITION_ROOT = 'src/cli.ts';
 const LONGEST_FILE = 300;
-
-const IMPORTS = [
-  // import and export ... from, also of types and over several lines
-  /^\s*(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]/gm,
-  /^\s*import\s*['"]([^'"]+)['"]/gm,
-  // dynamic imports, imports in types, and files named for a thread or a process
-  /\bimport\s*\(\s*['"`]([^'"`]+)['"`]/g,
-  /\b(?:require|import\.meta\.resolve)\s*\(\s*['"`]([^'"`]+)['"`]/g,
-  /\bnew\s+URL\s*\(\s*['"`](\.[^'"`]+)['"`]\s*,\s*import\.meta\.url/g,
-];
+/** Code files in a folder: more are hard to take in at once. */
+const FULLEST_FOLDER = 15;
 
 const ENVIRONMENT = [
   /\bprocess\s*(?:\?\.|\.)\s*env\b/,
@@ -60,19 +52,10 @@ function violations(path: string, source: string): string[] {
   return found;
 }
 
-/** Lines that are comments as a whole, and comments after code; `//` inside of a URL stays. */
-function withoutComments(source: string): string {
-  return source.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1');
-}
-
-function importsOf(code: string): string[] {
-  return IMPORTS.flatMap((pattern) => [...code.matchAll(pattern)].map((match) => match[1] ?? ''));
-}
-
 function fileReason(from: string, to: string): string | null {
   const half = from.split('/')[0];
   if (from === COMPOSITION_ROOT) return null;
-  if (to.startsWith('test/')) return 'nothing but tests imports tests';
+  if (to.startsWith('test/') || to.startsWith('tools/')) return 'nothing but tests and tools imports these';
   if (half === 'src')
     return to.startsWith('src/') || to === 'package.json' ? null : `only ${COMPOSITION_ROOT} joins the halves`;
   if (half === 'config') {
@@ -92,16 +75,8 @@ function packageReason(from: string, specifier: string): string | null {
   return 'vendors belong to connectors/ (BullMQ to src/worker/)';
 }
 
-function sources(): string[] {
-  return ['src', 'connectors', 'config'].flatMap((half) =>
-    readdirSync(join(ROOT, half), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile() && /\.[cm]?[jt]s$/.test(entry.name))
-      .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)).split(sep).join('/')),
-  );
-}
-
 test('the sources keep the rules', () => {
-  const paths = sources();
+  const paths = codeFiles(...HALVES);
   expect(paths).toContain('src/types/index.ts');
   expect(paths).toContain('config/load.ts');
   expect(paths.flatMap((path) => violations(path, readFileSync(join(ROOT, path), 'utf8')))).toEqual([]);
@@ -116,7 +91,8 @@ test.each([
   ['src/pipeline/run.ts', "const x = await import('../../connectors/clickhouse/sql.ts');"],
   ['src/pipeline/run.ts', "type X = import('../../config/schema.ts').Config;"],
   ['src/encode/pool.ts', "new Worker(new URL('../../connectors/clickhouse/native.ts', import.meta.url));"],
-  ['src/pipeline/run.ts', "import '../../test/tools/build.ts';"],
+  ['src/pipeline/run.ts', "import '../../test/support/project.ts';"],
+  ['src/pipeline/run.ts', "import '../../tools/build.ts';"],
   ['src/pipeline/run.ts', "import { request } from 'undici';"],
   ['src/cli.ts', "import { createClient } from '@clickhouse/client';"],
   ['src/worker/job.ts', "import { Kafka } from 'kafkajs';"],
@@ -168,4 +144,22 @@ test('a file may have so many lines and no more', () => {
   expect(violations('src/pipeline/run.ts', 'x;\n'.repeat(LONGEST_FILE + 1))).toEqual([
     'src/pipeline/run.ts has 301 lines, 300 at most',
   ]);
+});
+
+test('no circle of imports, of types either', () => {
+  const graph = new ImportGraph({ types: true, named: false });
+  expect(graph.circles(codeFiles(...HALVES, 'test', 'tools'))).toEqual([]);
+});
+
+test('a circle is found, with all that are in it, and once', () => {
+  const arrows: Record<string, string[]> = { a: ['b'], b: ['c', 'd'], c: ['a'], d: [] };
+  const graph = new ImportGraph({ types: true, named: false });
+  graph.targets = (path) => arrows[path] ?? [];
+  expect(graph.circles(['a', 'b', 'c', 'd'])).toEqual([['a', 'b', 'c']]);
+});
+
+test('no folder holds more files than one takes in at once', () => {
+  const counts = Map.groupBy(codeFiles(...HALVES, 'test', 'tools'), (path) => posix.dirname(path));
+  expect(counts.get('src/common')?.length).toBeGreaterThan(0);
+  expect([...counts].filter(([, paths]) => paths.length > FULLEST_FOLDER).map(([folder]) => folder)).toEqual([]);
 });

@@ -1,26 +1,7 @@
 /** The newest rows of domainsync_runs, for people to look at. */
+import type { RecordedRun } from '../../../src/types/index.ts';
 import type { ClickHouse } from '../index.ts';
 import { identifier, literal, RUNS_TABLE } from '../sql/names.ts';
-
-/** A run as domainsync_runs has it. Times in ISO 8601, UTC. */
-export interface RecentRun {
-  readonly pipeline: string;
-  readonly destination: string;
-  readonly file: string;
-  readonly fileDate: string;
-  readonly startedAt: string;
-  readonly finishedAt: string;
-  readonly outcome: string;
-  readonly rowsRead: number;
-  readonly inserted: number;
-  readonly updated: number;
-  readonly deleted: number;
-  readonly unchanged: number;
-  readonly rejected: number;
-  readonly bytes: number;
-  readonly errorCode: string;
-  readonly error: string;
-}
 
 const COUNTS = ['rowsRead', 'inserted', 'updated', 'deleted', 'unchanged', 'rejected', 'bytes'] as const;
 
@@ -29,7 +10,7 @@ export async function recentRuns(
   { address, query }: Pick<ClickHouse, 'address' | 'query'>,
   perPipeline: number,
   signal: AbortSignal,
-): Promise<readonly RecentRun[]> {
+): Promise<readonly RecordedRun[]> {
   const { database } = address;
   const known = await query(
     `SELECT 1 FROM system.tables WHERE database = ${literal(database)} AND name = ${literal(RUNS_TABLE)}`,
@@ -38,7 +19,7 @@ export async function recentRuns(
   if (known.length === 0) return [];
   // Fractions of a second of ISO 8601 in UTC: the column's own time zone is UTC.
   const iso = (column: string): string => `replaceOne(toString(${column}), ' ', 'T') || 'Z'`;
-  const rows = await query<RecentRun>(
+  const rows = await query<RecordedRun>(
     `SELECT pipeline, destination, file, toString(file_date) AS fileDate, ${iso('started_at')} AS startedAt,
   ${iso('finished_at')} AS finishedAt, outcome, rows_read AS rowsRead, inserted, updated, deleted, unchanged, rejected,
   bytes, error_code AS errorCode, error

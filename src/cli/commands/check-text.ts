@@ -1,10 +1,12 @@
 /** What `check` tells a person: one table, and below it a line for each question. */
 import type { DomainsyncError } from '../../common/errors.ts';
+import { formatBytes, formatDuration, formatNumber } from '../../common/format.ts';
+import { printable } from '../../common/printable.ts';
 import type { App, RequestsLeft, Room } from '../app.ts';
-import { formatBytes, formatDuration, formatError, formatNumber, printable, printTable } from '../output.ts';
+import { formatError, printTable } from '../output.ts';
 import { redacted } from '../redacted-output.ts';
-import type { Checked, CheckReport } from './check.ts';
 import { keyText } from './check-key.ts';
+import type { Checked, CheckReport } from './check-report.ts';
 
 const ACTIONS: Readonly<Record<CheckReport['action'], string>> = {
   load: 'load it',

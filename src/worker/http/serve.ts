@@ -70,7 +70,7 @@ function createBackend(
     status,
     metrics: async () => metrics.expose(await status()),
     hasPipeline: (name) => find(name) !== undefined,
-    redact: (text) => current.setup.app.redact(text),
+    redact: (text) => current.setup.context.redact(text),
     health: () => health(current, links, holdings),
     sync: async (pipeline) => {
       const open = queues();

@@ -1,8 +1,8 @@
 /** A tick: looks for a new file, and adds the load only when there is one. */
 import type { Job, Processor } from 'bullmq';
-import { withKnownDatasets } from '../../cli/known-datasets.ts';
 import { asDomainsyncError, DomainsyncError } from '../../common/errors.ts';
 import { type Decision, decide } from '../../pipeline/decide.ts';
+import { withKnownDatasets } from '../../pipeline/known-datasets.ts';
 import type { RemoteFile } from '../../types/index.ts';
 import { timedSource } from '../metrics/stage-times.ts';
 import type { CheckRecord } from '../redis/records.ts';
@@ -39,7 +39,7 @@ async function check(context: JobContext, setup: Setup, pipeline: WorkerPipeline
   try {
     looked = await look(context, setup, pipeline);
   } catch (thrown) {
-    const error = await withKnownDatasets({ ...setup.app, signal: stop }, thrown, pipeline.handle.target);
+    const error = await withKnownDatasets({ ...setup.context, signal: stop }, thrown, pipeline.handle.target);
     return fail(context, setup, pipeline, { job, file: null, error });
   }
   const { newest, decision, fault } = looked;
@@ -78,7 +78,7 @@ async function fail(
   if (stop.aborted) throw error;
   if (error.code === 'DESTINATION_UNREACHABLE') current.reopen(setup);
   log.warn({ pipeline: pipeline.name, code: error.code }, error.message);
-  return failJob(context, job, pipeline, { during: 'check', file, error }, setup.app.redact);
+  return failJob(context, job, pipeline, { during: 'check', file, error }, setup.context.redact);
 }
 
 /** Of several destinations the first of these is told. */
@@ -93,8 +93,12 @@ interface Looked {
 }
 
 /** @throws what keeps the service, or every destination, from answering */
-async function look({ meters, stop }: JobContext, { app }: Setup, { name, handle }: WorkerPipeline): Promise<Looked> {
-  const source = timedSource(app.source(), (stage, seconds) => meters.stage(name, stage, seconds));
+async function look(
+  { meters, stop }: JobContext,
+  { context }: Setup,
+  { name, handle }: WorkerPipeline,
+): Promise<Looked> {
+  const source = timedSource(context.source(), (stage, seconds) => meters.stage(name, stage, seconds));
   const newest = await source.newest(handle.target, stop).catch((error: unknown) => {
     throw asDomainsyncError(error);
   });

@@ -82,5 +82,5 @@ async function gaveUp(context: JobContext, { pipeline: name, file }: SyncData, e
   });
   context.log.error({ pipeline: name, code: died.code }, died.message);
   const failure = { during: 'sync', file: file === undefined ? null : fileKey(file), error: died } as const;
-  await recordTrouble(context.records, pipeline, failure, null, setup.app.redact);
+  await recordTrouble(context.records, pipeline, failure, null, setup.context.redact);
 }

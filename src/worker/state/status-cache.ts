@@ -1,9 +1,9 @@
 /** What the destinations hold, read at most every few seconds however many look. */
 import { asDomainsyncError, DomainsyncError } from '../../common/errors.ts';
-import type { DestinationStatus } from '../../types/index.ts';
+import type { DestinationStatus, RecordedRun } from '../../types/index.ts';
 import type { Current } from '../current-setup.ts';
 import { atMost, within } from '../deadline.ts';
-import type { RunRecord, Setup, WorkerPipeline } from '../setup.ts';
+import type { Setup, WorkerPipeline } from '../setup.ts';
 
 /** What is told of an error. Without secrets. */
 export interface ToldError {
@@ -69,7 +69,7 @@ export class HoldingsView {
   readonly #current: Current;
   readonly #stop: AbortSignal;
   readonly #holdings = new Map<string, Cached<Holdings>>();
-  readonly #history: Cached<readonly RunRecord[]>;
+  readonly #history: Cached<readonly RecordedRun[]>;
 
   constructor(current: Current, stop: AbortSignal) {
     this.#current = current;
@@ -85,7 +85,7 @@ export class HoldingsView {
   }
 
   /** The newest runs of all pipelines; none where they cannot be read. */
-  history(): Promise<readonly RunRecord[]> {
+  history(): Promise<readonly RecordedRun[]> {
     return this.#history.get();
   }
 
@@ -104,11 +104,11 @@ export class HoldingsView {
       // An embedded server that died is started anew by the next who asks.
       if (errors.some(({ code }) => code === 'DESTINATION_UNREACHABLE')) this.#current.reopen(setup);
       const destinations = told.filter((one): one is DestinationStatus => !(one instanceof DomainsyncError));
-      return { destinations, error: toldError(errors[0], setup.app.redact) };
+      return { destinations, error: toldError(errors[0], setup.context.redact) };
     });
   }
 
-  #readHistory(): Promise<readonly RunRecord[]> {
+  #readHistory(): Promise<readonly RecordedRun[]> {
     return this.#using((setup) =>
       within(ANSWER_MS, this.#stop, notInTime, (signal) => setup.history(HISTORY, signal)).catch(() => []),
     );

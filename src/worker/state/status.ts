@@ -1,14 +1,15 @@
 /** All that the status page, `GET /api/status`, `/healthz` and `/metrics` tell: of every pipeline, from every worker. */
-import { heldDocument } from '../../cli/snapshot-document.ts';
+
 import { DomainsyncError } from '../../common/errors.ts';
-import { type DestinationStatus, sourceKey } from '../../types/index.ts';
+import { heldDocument } from '../../pipeline/snapshot-document.ts';
+import { type DestinationStatus, type RecordedRun, sourceKey } from '../../types/index.ts';
 import type { Current } from '../current-setup.ts';
 import { within } from '../deadline.ts';
 import type { Trouble } from '../queue/failures.ts';
 import type { Queues } from '../queue/queues.ts';
 import type { RedisLinks, RedisState } from '../redis/connections.ts';
 import type { CheckRecord, LiveRun, OutcomeRecord, Records, WorkerRecord } from '../redis/records.ts';
-import type { RunRecord, WorkerPipeline } from '../setup.ts';
+import type { WorkerPipeline } from '../setup.ts';
 import type { HoldingsView, ToldError } from './status-cache.ts';
 
 /** Codes with which the service refuses a key, or a key its access. */
@@ -42,7 +43,7 @@ export interface PipelineStatus {
   /** Why the others cannot be told of. */
   readonly destinationError: ToldError | null;
   /** Oldest first. */
-  readonly history: readonly RunRecord[];
+  readonly history: readonly RecordedRun[];
 }
 
 export interface QueueCounts {

@@ -43,7 +43,7 @@ try {
       destination,
       force: false,
       settings: { maxWindowLog: 27, blockBytes: of.blockBytes, threads: 1 },
-      progress: { start: () => ({ update: () => {}, stop: () => {} }), above: (stream) => stream },
+      progress: { start: () => ({ update: () => {}, stop: () => {} }) },
     },
     signal,
   );
