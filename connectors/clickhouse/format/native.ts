@@ -14,7 +14,7 @@
 import { copyInto, LARGE_CAPACITY } from '../../../src/common/shared-memory.ts';
 import type { ScanExports } from '../../../src/scan/module.ts';
 import { ScannedRows } from '../../../src/scan/scanned-rows.ts';
-import type { Column, FileDate, RowWriter, Where } from '../../../src/types/index.ts';
+import type { Column, ColumnKind, FileDate, RowWriter, Where } from '../../../src/types/index.ts';
 import { DAYS_SHIFT, versionOf } from '../sql/row-version.ts';
 import { columnType } from '../sql/schema.ts';
 import { leb128 } from './leb128.ts';
@@ -126,8 +126,10 @@ class NativeRows extends ScannedRows<NativeExports> {
   }
 }
 
+const MAPS: ReadonlySet<ColumnKind> = new Set(['technologies', 'dns-records', 'social-networks', 'unparsed']);
+
 function layoutOf({ kind, lowCardinality }: Column): Layout {
-  if (kind === 'text-map' || kind === 'list-map' || kind === 'unparsed') return 'map';
+  if (MAPS.has(kind)) return 'map';
   return kind === 'text' && lowCardinality ? 'indexed' : 'plain';
 }
 
