@@ -9,8 +9,8 @@ const CODE_FOLDERS = ['src', 'connectors', 'config', 'test', 'tools'];
 const CODE = new Set(['.ts', '.js', '.py', '.yml', '.yaml', '.xml', '.html', '.css']);
 const PAGES = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md'];
 
-/** A document and a heading in it: docs/contract.md, "Rows". */
-const CITATION = /\b((?:docs\/[\w/-]+|README|CONTRIBUTING|CHANGELOG|SECURITY)\.md)(?:, "([^"]+)")?/g;
+/** A document and headings in it: docs/contract.md, "Rows" and "Lines". */
+const CITATION = /\b((?:docs\/[\w/-]+|README|CONTRIBUTING|CHANGELOG|SECURITY)\.md)((?:(?:,| and| to) "[^"]+")*)/g;
 /** Citations of specifications by number, which nobody can look up here. */
 const BY_NUMBER = /\b(?:contract|architecture)(?:\.md)?,? (?:section )?\d|\b(?:service-spec|field-notes)\b/gi;
 const SOURCE_NAME = /(?<![\w/.*-])(?:\.{1,2}\/)*((?:[\w-]+\/)*[\w-]+(?:\.[\w-]+)*\.ts)\b/g;
@@ -65,22 +65,19 @@ function unbroken(source: string): string {
   return source.replace(/\n\s*(?:\*(?!\/)|\/\/|#)?[ \t]*/g, ' ');
 }
 
-/** Why a citation leads nowhere; null: it does not. */
-function citationFault(document: string, heading: string | undefined, text: (path: string) => string | null) {
-  const markdown = text(document);
-  if (markdown === null) return `there is no ${document}`;
-  if (heading === undefined || headingsOf(markdown).includes(heading)) return null;
-  return `${document} has no heading "${heading}"`;
-}
-
 function documentText(path: string): string | null {
   return existsSync(join(ROOT, path)) ? read(path) : null;
 }
 
-function citationFaults(source: string, text = documentText): string[] {
-  return [...unbroken(source).matchAll(CITATION)].flatMap(([, document = '', heading]) => {
-    const fault = citationFault(document, heading, text);
-    return fault === null ? [] : [fault];
+/** Citations that lead nowhere. */
+function citationFaults(source: string, textOf = documentText): string[] {
+  return [...unbroken(source).matchAll(CITATION)].flatMap(([, document = '', quoted = '']) => {
+    const markdown = textOf(document);
+    if (markdown === null) return [`there is no ${document}`];
+    const headings = headingsOf(markdown);
+    return [...quoted.matchAll(/"([^"]+)"/g)].flatMap(([, heading = '']) =>
+      headings.includes(heading) ? [] : [`${document} has no heading "${heading}"`],
+    );
   });
 }
 
@@ -148,7 +145,7 @@ test('a citation that leads nowhere is found, also in a broken line', () => {
   const text = (path: string): string | null => (path === 'docs/a.md' ? '# A\n\n## `b` and c\n' : null);
   expect(citationFaults('// see docs/a.md, "b and c"; docs/a.md', text)).toEqual([]);
   expect(citationFaults('/**\n * As docs/a.md,\n * "A" says.\n */', text)).toEqual([]);
-  expect(citationFaults('/** docs/a.md,\n * "B" */', text)).toEqual(['docs/a.md has no heading "B"']);
+  expect(citationFaults('/** docs/a.md, "A" and\n * "B" */', text)).toEqual(['docs/a.md has no heading "B"']);
   expect(citationFaults('// docs/b.md', text)).toEqual(['there is no docs/b.md']);
 });
 
