@@ -149,11 +149,11 @@ function open(config: Config, options: GlobalOptions, signal: AbortSignal, limit
     pipelines: config.pipelines.map((pipeline) => handle(pipeline, config, opener)),
     source: openServiceOnce,
     api: () => openServiceOnce().api,
-    room: (target, file) => openServiceOnce().room(target, file),
+    diskSpace: (target, file) => openServiceOnce().diskSpace(target, file),
     requestsLeft: () => service?.requestsLeft() ?? [],
-    leftBehind: async () => {
+    orphans: async () => {
       const tables = new Map(config.pipelines.map(({ name, to }) => [name, to.clickhouse?.table]));
-      return (await openClickHouseOnce()).leftBehind(tables, signal);
+      return (await openClickHouseOnce()).orphans(tables, signal);
     },
     nearest,
     settings: {

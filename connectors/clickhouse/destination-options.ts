@@ -1,4 +1,5 @@
 /** What the destination of a pipeline is opened with. */
+
 import type { Column, Target, Where } from '../../src/types/index.ts';
 import type { TableMode } from './sql/schema.ts';
 

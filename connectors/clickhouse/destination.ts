@@ -5,33 +5,33 @@ import {
   type Destination,
   type DestinationStatus,
   type Encoding,
-  type Held,
   type Load,
+  type LoadedSnapshot,
   type LoadRequest,
   type RecordedReject,
   type RemoteFile,
   type RolledBack,
-  sameFile,
+  sameRevision,
   sourceKey,
 } from '../../src/types/index.ts';
 import type { ClickHouseDestinationOptions } from './destination-options.ts';
 import type { NativeOptions } from './format/native.ts';
 import { listRejects, reportOf } from './history/report.ts';
-import type { LiveTables } from './load/apply.ts';
 import { ClickHouseLoad, type LoadContext } from './load/load.ts';
 import { prepareTables, refuseUnfit, restoreView } from './load/prepare.ts';
 import { completeRollback, type RollbackTables, rollBack, unlessAtWork } from './load/rollback.ts';
-import { landedBlocks } from './load/verify.ts';
+import type { TargetTables } from './load/target-tables.ts';
 import type { Server } from './server/client.ts';
 import { refuseUnfitServer } from './server/placement.ts';
 import { refuseWithoutRights } from './server/rights.ts';
+import { landedBlocks } from './staging/landed-blocks.ts';
 import { isOther, recordGivenUp, refuseOther } from './staging/other-table.ts';
-import { createStaging, letGoOnFailure, runElsewhere, type Staging, takeOver } from './staging/staging.ts';
+import { createStaging, releaseOnFailure, runElsewhere, type Staging, takeOver } from './staging/staging.ts';
 import { LOST_KEY, listSets, unfinishedSet } from './staging/staging-sets.ts';
-import { heldBeside, holding, previousTable, revisionOf, type TablePart } from './state/current-snapshot.ts';
+import { currentSnapshot, predecessorOf, previousTable, revisionOf, type TablePart } from './state/current-snapshot.ts';
 import { type LiveTable, misplacedRecord, settleRecord } from './state/live-table.ts';
 import { readLiveState } from './state/loaded-files.ts';
-import { type HeldSource, loadKey, type WorkState } from './state/table-comment.ts';
+import { loadKey, type SnapshotRecord, type WorkState } from './state/table-comment.ts';
 
 export type { ClickHouseDestinationOptions } from './destination-options.ts';
 
@@ -41,7 +41,7 @@ export class ClickHouseDestination implements Destination {
   readonly #server: Server;
   readonly #options: ClickHouseDestinationOptions;
   readonly #part: TablePart;
-  readonly #tables: LiveTables;
+  readonly #tables: TargetTables;
 
   constructor(server: Server, options: ClickHouseDestinationOptions) {
     this.#server = server;
@@ -61,12 +61,12 @@ export class ClickHouseDestination implements Destination {
     };
   }
 
-  async held(signal: AbortSignal, force = false): Promise<Held | null> {
+  async loadedSnapshot(signal: AbortSignal, force = false): Promise<LoadedSnapshot | null> {
     const state = await refuseUnfit(this.#server, { ...this.#options, force }, signal);
-    return holding(this.#server, state, this.#part, signal);
+    return currentSnapshot(this.#server, state, this.#part, signal);
   }
 
-  async refuse(signal: AbortSignal): Promise<void> {
+  async preflight(signal: AbortSignal): Promise<void> {
     await refuseWithoutRights(this.#server, this.#options, signal);
     await refuseOther(this.#server, this.#options, 'applied', signal);
   }
@@ -82,13 +82,13 @@ export class ClickHouseDestination implements Destination {
     await this.#prepare(keepUnfinished, signal);
     const staging = await takeOver(this.#server, pipeline, unfinished, signal);
     const { work } = unfinished;
-    await letGoOnFailure(staging, () => this.#recoverOwned(staging, work, keepUnfinished, signal));
-    staging.letGo();
+    await releaseOnFailure(staging, () => this.#recoverOwned(staging, work, keepUnfinished, signal));
+    staging.release();
   }
 
   async #recoverOwned(staging: Staging, work: WorkState, keep: boolean, signal: AbortSignal): Promise<void> {
     if (work.rollback) return completeRollback(staging, work, this.#rollbackTables(), signal);
-    const held = await this.#heldBeside(work.file, signal);
+    const held = await this.#predecessor(work.file, signal);
     if (held?.run.id === work.run) {
       // Visible, but perhaps not on record.
       const load = await this.#resumed(staging, work, this.#context(true, work), signal);
@@ -100,17 +100,20 @@ export class ClickHouseDestination implements Destination {
         if (asDomainsyncError(error).code !== 'DESTINATION_VERIFY_FAILED') throw error;
         await this.#discard(staging, work, signal);
       });
-    } else if (work.key === LOST_KEY || (!keep && held && (held.date > work.file.date || sameFile(held, work.file)))) {
+    } else if (
+      work.key === LOST_KEY ||
+      (!keep && held && (held.date > work.file.date || sameRevision(held, work.file)))
+    ) {
       await this.#discard(staging, work, signal);
     } else {
-      staging.letGo();
+      staging.release();
       // What was ready was made for a table that is gone: the rows that landed are good, and go into the one that is there.
       await staging.save({ ...work, phase: 'loading', result: null }, signal);
     }
   }
 
-  async #heldBeside(file: RemoteFile, signal: AbortSignal): Promise<HeldSource | undefined> {
-    return heldBeside(this.#server, await this.#liveState(signal), this.#part, file, signal);
+  async #predecessor(file: RemoteFile, signal: AbortSignal): Promise<SnapshotRecord | undefined> {
+    return predecessorOf(this.#server, await this.#liveState(signal), this.#part, file, signal);
   }
 
   async rollback(signal: AbortSignal): Promise<RolledBack> {
@@ -150,7 +153,7 @@ export class ClickHouseDestination implements Destination {
     if (set === undefined || set.work === null) return this.#begin(request, key, 0, signal);
     const { work } = set;
     const staging = await takeOver(this.#server, pipeline, set, signal);
-    return letGoOnFailure(staging, async () => {
+    return releaseOnFailure(staging, async () => {
       // Killed after our recover(), while it was being applied: that is for the next recover().
       if (work.phase === 'ready' || work.rollback) throw await this.#yield(staging, work, signal);
       const load = work.key === key ? await this.#goOn(staging, work, request.force, signal) : null;
@@ -166,7 +169,7 @@ export class ClickHouseDestination implements Destination {
    */
   async #goOn(staging: Staging, begun: WorkState, force: boolean, signal: AbortSignal): Promise<Load | null> {
     const state = await this.#liveState(signal);
-    const held = await heldBeside(this.#server, state, this.#part, begun.file, signal);
+    const held = await predecessorOf(this.#server, state, this.#part, begun.file, signal);
     const revision = await revisionOf(this.#server, { live: state, held }, this.#part, begun.file, signal);
     if (revision > begun.revision) return null;
     const work = { ...begun, table: state?.id ?? '', previousDate: held?.date ?? null };
@@ -176,7 +179,7 @@ export class ClickHouseDestination implements Destination {
 
   /** Lets go of a load that is not ours to go on with. @returns RUN_ELSEWHERE */
   async #yield(staging: Staging, work: WorkState, signal: AbortSignal): Promise<DomainsyncError> {
-    staging.letGo();
+    staging.release();
     await staging.save(work, signal);
     return runElsewhere(staging.pipeline);
   }
@@ -186,7 +189,7 @@ export class ClickHouseDestination implements Destination {
     const { file, force } = request;
     const { pipeline, mode } = this.#options;
     const live = await this.#liveState(signal);
-    const held = await heldBeside(this.#server, live, this.#part, file, signal);
+    const held = await predecessorOf(this.#server, live, this.#part, file, signal);
     const revision = await revisionOf(this.#server, { live, held }, this.#part, file, signal);
     const state: Omit<WorkState, 'owner'> = {
       domainsync: 1,
@@ -207,10 +210,10 @@ export class ClickHouseDestination implements Destination {
     };
     const model = { table: this.#tables.live, mode };
     const staging = await createStaging(this.#server, pipeline, model, state, above, signal);
-    return letGoOnFailure(staging, async () => {
+    return releaseOnFailure(staging, async () => {
       // Another run may have loaded a file, perhaps a later one, since this run decided to load its own.
-      const now = await this.#heldBeside(file, signal);
-      const needless = now !== undefined && (now.date > file.date || (sameFile(now, file) && !force));
+      const now = await this.#predecessor(file, signal);
+      const needless = now !== undefined && (now.date > file.date || (sameRevision(now, file) && !force));
       if (needless || now?.run.id !== held?.run.id) {
         await staging.drop(signal);
         throw runElsewhere(staging.pipeline);
@@ -223,7 +226,7 @@ export class ClickHouseDestination implements Destination {
     const { pipeline, table } = this.#options;
     const live = await this.#liveState(signal);
     if (live?.misplaced) throw misplacedRecord(this.#server, live);
-    const held = await holding(this.#server, live, this.#part, signal);
+    const held = await currentSnapshot(this.#server, live, this.#part, signal);
     const report = await reportOf(this.#server, pipeline, held, signal);
     return { destination: this.name, object: `${this.#server.database}.${table}`, ...report };
   }

@@ -1,11 +1,13 @@
 /** ClickHouse as a destination: one server, embedded or not, and a destination per pipeline on it. */
-import type { Destination, LeftBehind, PublishedIndex } from '../../src/types/index.ts';
-import { ClickHouseDestination, type ClickHouseDestinationOptions } from './destination.ts';
+
+import type { Destination, Orphan, PublishedIndex } from '../../src/types/index.ts';
+import { ClickHouseDestination } from './destination.ts';
+import type { ClickHouseDestinationOptions } from './destination-options.ts';
 import { leaseEmbeddedServer } from './embedded/launch.ts';
 import { ClickHousePublishedIndex, type PublishedOptions } from './published/index.ts';
 import { Server, type ServerOptions } from './server/client.ts';
 import { identifier } from './sql/names.ts';
-import { leftBehind } from './state/orphans.ts';
+import { findOrphans } from './state/orphans.ts';
 
 /** Where the server is. */
 export interface ClickHouseOptions extends Omit<ServerOptions, 'url'> {
@@ -31,7 +33,7 @@ export interface ClickHouse {
   /** Drops the configured database with all that is in it, if it is there. */
   dropDatabase(signal: AbortSignal): Promise<void>;
   /** What pipelines left that are none of these, or load into another table. @param configured tables by the names of pipelines */
-  leftBehind(configured: ReadonlyMap<string, string | undefined>, signal: AbortSignal): Promise<LeftBehind[]>;
+  orphans(configured: ReadonlyMap<string, string | undefined>, signal: AbortSignal): Promise<Orphan[]>;
   /** Rows of a query, for people to look at. */
   query<Row>(sql: string, signal: AbortSignal): Promise<Row[]>;
   close(): Promise<void>;
@@ -44,14 +46,14 @@ export async function openClickHouse(options: ClickHouseOptions, signal: AbortSi
   const url = lease?.url ?? ('url' in options.server ? options.server.url : '');
   const { username, password } = lease ?? options;
   const server = new Server({ url, database, username, password, settings, embedded: lease !== null });
-  const writerModule = new URL(import.meta.url.replace(/index(\.[jt]s)$/, 'native$1')).href;
+  const writerModule = new URL('./format/native.ts', import.meta.url).href;
   return {
     address: { url, username, database },
     password,
     destination: (destination) => new ClickHouseDestination(server, { ...destination, writerModule }),
     published: (of) => new ClickHousePublishedIndex(server, of),
     dropDatabase: (until) => server.command(`DROP DATABASE IF EXISTS ${identifier(database)} SYNC`, until),
-    leftBehind: (configured, until) => leftBehind(server, configured, until),
+    orphans: (configured, until) => findOrphans(server, configured, until),
     query: (sql, until) => server.query(sql, until),
     close: async () => {
       await server.close();

@@ -3,15 +3,15 @@
 import { asDomainsyncError, type DomainsyncError, type ErrorCode } from '../common/errors.ts';
 import {
   type Destination,
-  type Held,
   type Load,
+  type LoadedSnapshot,
   type LoadResult,
   type Progress,
   type RemoteFile,
   type SecondPass,
   type Source,
   type SpooledFile,
-  sameFile,
+  sameRevision,
   type Target,
 } from '../types/index.ts';
 import { MAX_BLOCK_LINES } from './blocks.ts';
@@ -23,7 +23,7 @@ export interface RunJob {
   readonly pipeline: string;
   readonly target: Target;
   /** Where the newest file is found, and fetched from. */
-  readonly source: Pick<Source, 'newest' | 'open' | 'tidy'>;
+  readonly source: Pick<Source, 'newest' | 'open' | 'prune'>;
   readonly destination: Destination;
   /** Load a file that is held already, and pass the gate of minRows. */
   readonly force: boolean;
@@ -34,7 +34,7 @@ export interface RunJob {
 /** What a run did: loaded the newest file, or found that there is nothing to do (see Decision). */
 export type RunOutcome =
   | { readonly kind: 'loaded'; readonly file: RemoteFile; readonly result: LoadResult; readonly seconds: number }
-  | { readonly kind: Exclude<Decision, 'load'>; readonly file: RemoteFile; readonly held: Held };
+  | { readonly kind: Exclude<Decision, 'load'>; readonly file: RemoteFile; readonly held: LoadedSnapshot };
 
 /** After these the staged rows are of no use to a next run: the file is bad, or what landed is. */
 const USELESS_AFTER: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
@@ -62,7 +62,7 @@ export async function run(job: RunJob, signal: AbortSignal): Promise<RunOutcome>
       if (asDomainsyncError(error).code !== 'SOURCE_UNAVAILABLE' || replaced === MOST_REPLACED) throw error;
       // The service may have replaced the file while it was being downloaded: then the run goes on with the new one.
       const now = await job.source.newest(job.target, signal);
-      if (sameFile(now, file)) throw error;
+      if (sameRevision(now, file)) throw error;
       file = now;
     }
   }
@@ -71,13 +71,13 @@ export async function run(job: RunJob, signal: AbortSignal): Promise<RunOutcome>
 async function runFile(job: RunJob, file: RemoteFile, signal: AbortSignal): Promise<RunOutcome> {
   const { source, destination, target, force } = job;
   const started = performance.now();
-  const held = await destination.held(signal, force);
+  const held = await destination.loadedSnapshot(signal, force);
   const decision = decide(held, file, force);
   if (held !== null && decision !== 'load') return { kind: decision, file, held };
   const spool = await source.open(target, file, signal);
   try {
     const result = await load(job, spool, signal);
-    await source.tidy(target, spool.file);
+    await source.prune(target, spool.file);
     return { kind: 'loaded', file: spool.file, result, seconds: (performance.now() - started) / 1000 };
   } catch (error) {
     if (asDomainsyncError(error).code === 'FILE_CORRUPT') await spool.discard();
@@ -98,7 +98,7 @@ async function load(job: RunJob, spool: SpooledFile, signal: AbortSignal): Promi
     const load = await opening;
     await spool.complete;
     shown.stop();
-    return await load.finish(blocks, signal, (pass) => readAgain(job, spool, pass, signal));
+    return await load.finish(blocks, signal, (pass) => reread(job, spool, pass, signal));
   } catch (thrown) {
     const error = asDomainsyncError(thrown);
     // What ended the run is what is told, also when the destination cannot even record it.
@@ -115,7 +115,7 @@ async function abandon(opening: Promise<Load>, error: DomainsyncError): Promise<
   await load.abandon(error, !USELESS_AFTER.has(error.code));
 }
 
-async function readAgain(job: RunJob, spool: SpooledFile, pass: SecondPass, signal: AbortSignal): Promise<void> {
+async function reread(job: RunJob, spool: SpooledFile, pass: SecondPass, signal: AbortSignal): Promise<void> {
   const { pipeline, settings, progress } = job;
   const shown = progress.start(pipeline, `${spool.file.name}, sending`, spool.file.size);
   try {

@@ -37,15 +37,15 @@ export async function syncPipeline(
     tell('clickhouse', failureOutcome(error));
   }
   // One download serves all of them: what is not kept is removed when the last one has had it.
-  let tidy = async (): Promise<void> => {};
+  let prune = async (): Promise<void> => {};
   for (const destination of destinations) {
     try {
       const opened = context.source();
       const source: RunJob['source'] = {
         newest: (...of) => opened.newest(...of),
         open: (...of) => opened.open(...of),
-        tidy: async (...of) => {
-          tidy = () => opened.tidy(...of);
+        prune: async (...of) => {
+          prune = () => opened.prune(...of);
         },
       };
       const job = { pipeline: pipeline.name, target: pipeline.target, source, destination, force, settings, progress };
@@ -57,7 +57,7 @@ export async function syncPipeline(
     }
   }
   if (reports.every(({ outcome }) => outcome.kind !== 'failed')) {
-    await tidy().catch((error: unknown) =>
+    await prune().catch((error: unknown) =>
       context.log.warn({ err: error }, 'downloads that are not kept stay for now'),
     );
   }

@@ -16,8 +16,8 @@ export interface LoadRequest {
   readonly blockLines: number;
 }
 
-/** What a destination holds for a pipeline. */
-export interface Held {
+/** The snapshot that a destination holds for a pipeline: the file that was loaded last. */
+export interface LoadedSnapshot {
   readonly file: string;
   readonly date: FileDate;
   readonly revision: number;
@@ -40,7 +40,7 @@ export interface DestinationStatus {
   readonly destination: string;
   /** The table or topic. */
   readonly object: string;
-  readonly held: Held | null;
+  readonly held: LoadedSnapshot | null;
   readonly lastRun: LastRun | null;
   /** Rejected lines on record for the file that is held, or for the last failed one. */
   readonly rejected: number;
@@ -55,13 +55,13 @@ export interface LastRun {
   readonly error: string;
 }
 
-/** What a pipeline left that is not in the configuration, or loads into another table there. */
-export interface LeftBehind {
+/** What a pipeline left that the configuration does not have any more, or has load into another table. */
+export interface Orphan {
   readonly pipeline: string;
   /** The table. */
   readonly object: string;
   /** null: rows of a load that has not come to its end. */
-  readonly held: Held | null;
+  readonly held: LoadedSnapshot | null;
   /** Of such rows: the table that they are for, where the configuration has another one for the pipeline. */
   readonly into?: string;
 }
@@ -100,8 +100,8 @@ export interface LoadResult {
 /** What a rollback did. */
 export interface RolledBack {
   /** What was there, and is not loaded again without `--force`. */
-  readonly from: Held;
-  readonly to: Held;
+  readonly from: LoadedSnapshot;
+  readonly to: LoadedSnapshot;
 }
 
 /** Where rows go. Every method takes the signal of the run and throws DomainsyncError. */
@@ -110,16 +110,16 @@ export interface Destination {
   /** That of its loads' encoding: the encoding threads start with it while a load is opened. */
   readonly writerModule: Encoding['writerModule'];
   /**
-   * What it holds for the pipeline's target; null when nothing yet. Read only, makes nothing.
-   * @param force what holds something that it has no record of its own of counts as holding nothing, in place of an error
-   * @throws also what a load would be refused with: before anything is downloaded for it
+   * The snapshot that it holds for the pipeline's target; null before the first. Reads only, makes nothing.
+   * @param force a target with another one's record counts as empty, in place of an error
+   * @throws also what a load would be refused with, so that nothing is downloaded for it
    */
-  held(signal: AbortSignal, force?: boolean): Promise<Held | null>;
+  loadedSnapshot(signal: AbortSignal, force?: boolean): Promise<LoadedSnapshot | null>;
   /**
-   * For `check`, before a load: asks what can be asked without changing anything, such as rights.
+   * For `check`, before a load: asks what can be asked without changing anything, such as the user's rights.
    * @throws DESTINATION_REFUSED with what a load would be refused with
    */
-  refuse?(signal: AbortSignal): Promise<void>;
+  preflight?(signal: AbortSignal): Promise<void>;
   /**
    * First of every run: finishes what a killed run had decided (a verified file that was being applied), repairs the
    * record of runs from what is held, and drops what is of no use any more. Idempotent.
@@ -155,11 +155,11 @@ export interface Load {
   /**
    * The file has been read to its end and was whole: verify that what was read is what has landed, apply the gates,
    * make it visible, record it. Idempotent over kills: a next run goes on where this one was.
-   * @param again reads the file once more, for blocks that are missing after all, and for a destination that sends rows only when
+   * @param reread reads the file once more, for blocks that are missing after all, and for a destination that sends rows only when
    *   the whole file is known
    * @throws FILE_TOO_MANY_REJECTED, DESTINATION_VERIFY_FAILED (nothing became visible)
    */
-  finish(blocks: number, signal: AbortSignal, again: ReadAgain): Promise<LoadResult>;
+  finish(blocks: number, signal: AbortSignal, reread: RereadFile): Promise<LoadResult>;
   /**
    * Ends the load early and records why. `keep`: what has landed stays for the next run (interrupted, unreachable
    * source); otherwise it is dropped (damaged file). Nothing becomes visible.
@@ -180,7 +180,7 @@ export interface SecondPass {
 }
 
 /** Reads the file once more, from the same spool and into the same blocks. @throws what reading, encoding or `write` threw */
-export type ReadAgain = (pass: SecondPass) => Promise<void>;
+export type RereadFile = (pass: SecondPass) => Promise<void>;
 
 /** The same, into blocks that are encoded as before. */
-export type BlocksAgain = (pass: Omit<SecondPass, 'encoding'>) => Promise<void>;
+export type RereadBlocks = (pass: Omit<SecondPass, 'encoding'>) => Promise<void>;

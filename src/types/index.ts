@@ -18,13 +18,16 @@
  * - load         one destination taking in one file: opened, fed blocks, finished or failed.
  * - landed       a block is landed when the destination survives a kill with it.
  * - epoch        numbers the owners of a load; whoever holds the highest epoch may write, older owners are fenced.
- * - held         what a destination says that it holds: file, date, revision.
+ * - snapshot     what a destination holds of a target: the file that was loaded last, with its date and revision (`held` in `--json`
+ *                documents, in comments of tables and in progress records).
+ * - orphan       a table of a pipeline that the configuration does not have any more.
  */
 
 export * from './block.ts';
 export * from './destination.ts';
 export * from './file.ts';
 export * from './json.ts';
+export * from './log.ts';
 export * from './progress.ts';
 export * from './published.ts';
 export * from './row.ts';

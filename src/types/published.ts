@@ -4,7 +4,14 @@
  * and which domains are gone.
  */
 import type { BlockCounts, EncodedBlock } from './block.ts';
-import type { BlocksAgain, DestinationStatus, Held, LoadRequest, LoadResult, RecordedReject } from './destination.ts';
+import type {
+  DestinationStatus,
+  LoadedSnapshot,
+  LoadRequest,
+  LoadResult,
+  RecordedReject,
+  RereadBlocks,
+} from './destination.ts';
 import type { RemoteFile } from './file.ts';
 
 /** Bytes of a row's hash. */
@@ -76,16 +83,19 @@ export interface PublishedIndex {
   /** What the index reflects; null: there is none. */
   mark(signal: AbortSignal): Promise<PublishedMark | null>;
   /** Changes nothing. @throws DESTINATION_REFUSED with what a load would be refused with */
-  refuse(signal: AbortSignal): Promise<void>;
+  preflight(signal: AbortSignal): Promise<void>;
   /**
    * Becomes the owner of the load that a run left unfinished; null: there is none.
-   * @throws RUN_ELSEWHERE when its owner is at work, and as `refuse`
+   * @throws RUN_ELSEWHERE when its owner is at work, and as `preflight`
    */
   claim(signal: AbortSignal): Promise<PublishedLoad | null>;
   /** Starts a load. @throws RUN_ELSEWHERE when another run was faster */
   begin(start: PublishedStart, signal: AbortSignal): Promise<PublishedLoad>;
   /** What is on record of a pipeline that holds a file, or none. */
-  report(held: Held | null, signal: AbortSignal): Promise<Pick<DestinationStatus, 'held' | 'lastRun' | 'rejected'>>;
+  report(
+    held: LoadedSnapshot | null,
+    signal: AbortSignal,
+  ): Promise<Pick<DestinationStatus, 'held' | 'lastRun' | 'rejected'>>;
   rejects(limit: number, signal: AbortSignal): Promise<readonly RecordedReject[]>;
 }
 
@@ -103,14 +113,14 @@ export interface PublishedLoad {
   /**
    * Verifies that what was read is what has landed, records the rejects, applies the gates, and stores what is to be sent.
    * @param everything all rows of the file, not only those that differ from the index
-   * @param again reads the file once more, for blocks that the server has acknowledged and does not have
+   * @param reread reads the file once more, for blocks that the server has acknowledged and does not have
    * @throws DESTINATION_VERIFY_FAILED, FILE_TOO_MANY_REJECTED, FILE_TOO_FEW_ROWS
    */
   plan(
     blocks: number,
     everything: boolean,
     gates: Gates,
-    again: BlocksAgain,
+    reread: RereadBlocks,
     signal: AbortSignal,
   ): Promise<PublishedWork>;
   /** Offsets of the planned lines in so many lines from the first one; ascending. */
@@ -128,7 +138,7 @@ export interface PublishedLoad {
   /** Ends the load with a record of why. `keep`: the next run goes on with it. */
   abandon(error: Error, keep: boolean, signal: AbortSignal): Promise<void>;
   /** Leaves the load to the next run. */
-  letGo(signal: AbortSignal): Promise<void>;
+  release(signal: AbortSignal): Promise<void>;
   /** Gives the load up without a record: it has not begun. */
   drop(signal: AbortSignal): Promise<void>;
   /** Gives the load up; what was not recorded before is recorded as interrupted. */

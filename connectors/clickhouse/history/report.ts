@@ -1,5 +1,12 @@
 /** Reads domainsync_runs and domainsync_rejects, for `status` and `rejects`. Before the first load they are not there. */
-import type { Destination, DestinationStatus, Held, LastRun, RecordedReject } from '../../../src/types/index.ts';
+
+import type {
+  Destination,
+  DestinationStatus,
+  LastRun,
+  LoadedSnapshot,
+  RecordedReject,
+} from '../../../src/types/index.ts';
 import type { Server } from '../server/client.ts';
 import { REJECTS_TABLE, RUNS_TABLE } from '../sql/names.ts';
 
@@ -7,7 +14,7 @@ import { REJECTS_TABLE, RUNS_TABLE } from '../sql/names.ts';
 export async function reportOf(
   server: Server,
   pipeline: string,
-  held: Held | null,
+  held: LoadedSnapshot | null,
   signal: AbortSignal,
   destination: Destination['name'] = 'clickhouse',
 ): Promise<Pick<DestinationStatus, 'held' | 'lastRun' | 'rejected'>> {

@@ -1,12 +1,13 @@
 /** Writes domainsync_runs and domainsync_rejects: what was done, and which lines were left out. */
+
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Destination, LoadResult } from '../../../src/types/index.ts';
 import type { Server } from '../server/client.ts';
 import { literal, REJECTS_TABLE, RUNS_TABLE } from '../sql/names.ts';
-import { selectRejects } from '../staging/block-record.ts';
+import { selectRejects } from '../staging/landed-blocks.ts';
 import type { Staging } from '../staging/staging.ts';
 import { insertRecord } from '../state/confirmed-insert.ts';
-import { fileKey, type HeldSource, type WorkState } from '../state/table-comment.ts';
+import { fileKey, type SnapshotRecord, type WorkState } from '../state/table-comment.ts';
 
 /** Of a run that ended before anything was counted. */
 export const NO_RESULT: LoadResult = {
@@ -38,14 +39,14 @@ export interface RunRow {
 }
 
 /** Records that what a live table holds was loaded, as the owner that ends the load. Harmless when repeated. */
-export function recordLoaded(owner: Owner, held: HeldSource, signal: AbortSignal): Promise<void> {
+export function recordLoaded(owner: Owner, held: SnapshotRecord, signal: AbortSignal): Promise<void> {
   return recordHeld(owner, held, 'loaded', held.run.startedAt, signal);
 }
 
 /** Records that a load was taken back. Harmless when repeated. */
 export function recordRolledBack(
   owner: Owner,
-  held: HeldSource,
+  held: SnapshotRecord,
   startedAt: string,
   signal: AbortSignal,
 ): Promise<void> {
@@ -57,7 +58,7 @@ type Owner = Pick<Staging, 'server' | 'epoch'>;
 
 async function recordHeld(
   { server, epoch }: Owner,
-  held: HeldSource,
+  held: SnapshotRecord,
   outcome: 'loaded' | 'rolled-back',
   startedAt: string,
   signal: AbortSignal,
@@ -164,7 +165,7 @@ export async function recordRejects(
   const { server, pipeline } = staging;
   const from = selectRejects(staging.table('blocks'), most);
   const insert = insertRejects(server.table(REJECTS_TABLE), pipeline, work, from);
-  await staging.owned(() => server.repeatableInTurn(insert, signal), signal);
+  await staging.fenced(() => server.repeatableInTurn(insert, signal), signal);
 }
 
 /**

@@ -2,16 +2,14 @@
  * Mode `append`: a file becomes a partition of the table, in one part, by REPLACE PARTITION. Repeating it gives the rows
  * once, and another revision of a date takes the place of the one before.
  */
-
 import { identifier, literal } from '../sql/names.ts';
 import { versionOf } from '../sql/row-version.ts';
-import { OWN_COLUMNS } from '../sql/schema.ts';
+import { filePartition, OWN_COLUMNS } from '../sql/schema.ts';
 import { showPart, takenColumns } from '../staging/partition.ts';
 import type { Staging } from '../staging/staging.ts';
 import { mergeToOnePart, repeatable, statement } from '../staging/statements.ts';
 import type { WorkState } from '../state/table-comment.ts';
-import type { LiveTables } from './apply.ts';
-import { sourcePartition } from './replacement-table.ts';
+import type { TargetTables } from './target-tables.ts';
 import { checkReplaced } from './visible.ts';
 
 /** Makes `next` what REPLACE PARTITION takes. Repeatable: `next` is made anew before it. */
@@ -37,13 +35,17 @@ export async function buildPartition(
 /** Makes the file visible. Harmless when repeated. @throws DESTINATION_VERIFY_FAILED when it is not to be seen then */
 export async function replacePartition(
   staging: Staging,
-  { name, live, columns }: Pick<LiveTables, 'name' | 'live' | 'columns'>,
+  { name, live, columns }: Pick<TargetTables, 'name' | 'live' | 'columns'>,
   work: WorkState,
   signal: AbortSignal,
 ): Promise<void> {
   const taker = { table: live, columns: takenColumns('append', columns) };
   const replace = (from: string): Promise<void> =>
-    repeatable(staging, `ALTER TABLE ${live} REPLACE PARTITION ${sourcePartition(work)} FROM ${from}`, signal);
+    repeatable(
+      staging,
+      `ALTER TABLE ${live} REPLACE PARTITION ${filePartition(work.source, work.file.date)} FROM ${from}`,
+      signal,
+    );
   await showPart(staging, taker, 'next', replace, signal);
   const where = `_source = ${literal(work.source)} AND _file_date = ${literal(work.file.date)}`;
   await checkReplaced(staging, { name, table: live, where }, 'next', signal);

@@ -3,8 +3,9 @@
  * one part and attached: one metadata statement makes it visible (architecture 3). Rows, then changes, then the record of
  * what is held; a kill in between is repeated from phase `ready`, in which delta and changes are fixed.
  */
-import type { Column, LoadResult } from '../../../src/types/index.ts';
-import { together } from '../server/all-or-first-error.ts';
+
+import type { LoadResult } from '../../../src/types/index.ts';
+import { allOrFirstError } from '../server/all-or-first-error.ts';
 import {
   createBeforeTable,
   createDiffTable,
@@ -21,31 +22,14 @@ import {
 } from '../sql/difference.ts';
 import { literal } from '../sql/names.ts';
 import { versionOf } from '../sql/row-version.ts';
-import { CHANGES_COLUMNS, type TableMode } from '../sql/schema.ts';
+import { CHANGES_COLUMNS } from '../sql/schema.ts';
 import { showPart, takenColumns } from '../staging/partition.ts';
 import type { Staging } from '../staging/staging.ts';
-import { mergeToOnePart, numberOf, remade, repeatable, statement } from '../staging/statements.ts';
+import { mergeToOnePart, numberOf, recreate, repeatable, statement } from '../staging/statements.ts';
 import type { WorkState } from '../state/table-comment.ts';
 import { comparedRows, type Landed } from './replacement-table.ts';
+import type { TargetTables } from './target-tables.ts';
 import { checkAttached, checkReplaced } from './visible.ts';
-
-/** The tables that a load ends in. */
-export interface LiveTables {
-  readonly mode: TableMode;
-  /** Bare name of the live table. */
-  readonly name: string;
-  /** The live table, qualified and quoted. */
-  readonly live: string;
-  /** Bare name of the table before the last exchange; null where none is kept. */
-  readonly previous: string | null;
-  /** null: no change feed is kept. */
-  readonly changes: string | null;
-  readonly columns: readonly Column[];
-  /** Rows that are gone from the file are deleted. */
-  readonly deletes: boolean;
-  /** Other pipelines load into it too. */
-  readonly shared: boolean;
-}
 
 /** What was compared, and how. */
 interface Comparison {
@@ -70,14 +54,14 @@ interface Applied {
 /** Builds delta and changes against the live table as it is now. Repeatable until phase `ready`. */
 export async function buildDelta(
   staging: Staging,
-  tables: LiveTables,
+  tables: TargetTables,
   work: WorkState,
   applied: Applied,
   signal: AbortSignal,
 ): Promise<Counts> {
   const { names, context } = await compare(staging, tables, work, applied, signal);
   const { server } = staging;
-  const starts = await staging.owned(() => server.query<{ domain: string }>(selectRangeStarts(names), signal), signal);
+  const starts = await staging.fenced(() => server.query<{ domain: string }>(selectRangeStarts(names), signal), signal);
   const what = { names, context, ranges: keyRanges(starts.map((row) => row.domain)) };
   const delta = fillDelta(staging, tables.live, what, signal);
   // A first load of a source records no changes (contract 4).
@@ -86,8 +70,11 @@ export async function buildDelta(
     await mergeToOnePart(staging, 'delta', signal);
   } else {
     // The feed takes most of what it needs from the live table, and does not care how many parts the delta has.
-    await together(delta, fillBefore(staging, what, signal));
-    await together(mergeToOnePart(staging, 'delta', signal), buildChanges(staging, tables.changes, what, signal));
+    await allOrFirstError(delta, fillBefore(staging, what, signal));
+    await allOrFirstError(
+      mergeToOnePart(staging, 'delta', signal),
+      buildChanges(staging, tables.changes, what, signal),
+    );
   }
   return countDifferences(staging, (await applied.landed).rows, signal);
 }
@@ -95,13 +82,13 @@ export async function buildDelta(
 /** Fills `diff`. */
 async function compare(
   staging: Staging,
-  tables: LiveTables,
+  tables: TargetTables,
   work: WorkState,
   { landed, comparable }: Applied,
   signal: AbortSignal,
 ): Promise<Comparison> {
   const compared = async (next: string, unique: boolean): Promise<Comparison> => {
-    const diff = await remade(staging, 'diff', null, signal);
+    const diff = await recreate(staging, 'diff', null, signal);
     const names = {
       live: tables.live,
       next,
@@ -126,7 +113,7 @@ async function compare(
     return { names, context };
   };
   // In nearly every file each domain stands once: they are compared as if, while that is counted.
-  const [{ unique }, asIf] = await together(landed, compared(staging.table('rows'), true));
+  const [{ unique }, asIf] = await allOrFirstError(landed, compared(staging.table('rows'), true));
   if (unique) return asIf;
   const live = { table: tables.live, columns: takenColumns('sync', tables.columns) };
   return compared(await comparedRows(staging, live, signal), false);
@@ -138,7 +125,7 @@ async function fillDelta(
   { names, context, ranges }: RangedComparison,
   signal: AbortSignal,
 ): Promise<void> {
-  await remade(staging, 'delta', `AS ${live} COMMENT ''`, signal);
+  await recreate(staging, 'delta', `AS ${live} COMMENT ''`, signal);
   for (const range of ranges) await statement(staging, insertDelta(names, context, range), signal);
 }
 
@@ -147,7 +134,7 @@ async function fillBefore(
   { names, context, ranges }: RangedComparison,
   signal: AbortSignal,
 ): Promise<void> {
-  await remade(staging, 'before', null, signal);
+  await recreate(staging, 'before', null, signal);
   await statement(staging, createBeforeTable(names.before), signal);
   for (const range of ranges) await statement(staging, insertBefore(names, context, range), signal);
 }
@@ -158,7 +145,7 @@ async function buildChanges(
   { names, context, ranges }: RangedComparison,
   signal: AbortSignal,
 ): Promise<void> {
-  await remade(staging, 'changes', `AS ${feed} COMMENT ''`, signal);
+  await recreate(staging, 'changes', `AS ${feed} COMMENT ''`, signal);
   for (const range of ranges) await statement(staging, insertChanges(names, context, range), signal);
   await mergeToOnePart(staging, 'changes', signal);
 }
@@ -166,7 +153,7 @@ async function buildChanges(
 /** Makes a delta visible, then its changes. Harmless when repeated. @throws DESTINATION_VERIFY_FAILED when it is not to be seen then */
 export async function attachDelta(
   staging: Staging,
-  tables: LiveTables,
+  tables: TargetTables,
   work: WorkState,
   signal: AbortSignal,
 ): Promise<void> {
@@ -189,7 +176,7 @@ export async function attachDelta(
 }
 
 async function countDifferences(staging: Staging, distinctRows: number, signal: AbortSignal): Promise<Counts> {
-  const [row] = await staging.owned(
+  const [row] = await staging.fenced(
     () =>
       staging.server.query<{ inserted: string; updated: string; deleted: string }>(
         `SELECT countIf(op = ${DIFFERENCE.insert}) AS inserted, countIf(op = ${DIFFERENCE.update}) AS updated,

@@ -2,12 +2,11 @@
  * A staged table in place of the live one, by one metadata statement (architecture 3): first loads of mode `sync`, every
  * load of mode `replace`, and the way back from the last one. What a table holds is in its comment and travels with it.
  */
-import type { Server } from '../server/client.ts';
 import { literal } from '../sql/names.ts';
 import type { Staging } from '../staging/staging.ts';
-import { moveIn, statement } from '../staging/statements.ts';
-import { liveTableOf, type TableFacts, tableFacts } from '../state/live-table.ts';
-import { commentOf, type HeldSource, isNewer, type LiveState, type WorkState } from '../state/table-comment.ts';
+import { moveIntoStaging, statement } from '../staging/statements.ts';
+import { recordOf, snapshotInComment, tableFacts } from '../state/live-table.ts';
+import { commentOf, isNewer, type LiveState, type SnapshotRecord, type WorkState } from '../state/table-comment.ts';
 import { checkExchanged, factsOf } from './visible.ts';
 
 /**
@@ -24,7 +23,7 @@ export async function exchangeNext(
   const next = staging.table('next');
   const made = await factsOf(server, staging.name('next'), signal);
   const comment = `ALTER TABLE ${next} MODIFY COMMENT ${literal(commentOf({ ...state, uuid: made.uuid }))}`;
-  await staging.owned(() => server.repeatable(comment, signal), signal);
+  await staging.fenced(() => server.repeatable(comment, signal), signal);
   // Once it is the live table it cannot be dropped any more.
   await staging.refuseUndefined(signal);
   await statement(staging, `EXCHANGE TABLES ${next} AND ${server.table(name)}`, signal);
@@ -54,21 +53,6 @@ export async function keepPrevious(
   await statement(staging, move, signal);
 }
 
-/** What a table's own comment says that it holds; null when there is no such table, or it holds nothing. */
-export async function readHeld(
-  server: Server,
-  table: string,
-  source: string,
-  signal: AbortSignal,
-): Promise<HeldSource | null> {
-  const record = await recordOf(server, (await tableFacts(server, [table], signal)).get(table), signal);
-  return record?.sources[source] ?? null;
-}
-
-async function recordOf(server: Server, facts: TableFacts | undefined, signal: AbortSignal): Promise<LiveState | null> {
-  return facts === undefined ? null : liveTableOf(server, facts, signal);
-}
-
 /**
  * Exchanges the live table with the previous one, from wherever an attempt that was killed had come to: the previous
  * table is moved into our staging tables first, so that a run that was taken over cannot exchange any more.
@@ -79,14 +63,14 @@ export async function exchangeBack(
   tables: { readonly live: string; readonly previous: string },
   source: string,
   signal: AbortSignal,
-): Promise<HeldSource | null> {
+): Promise<SnapshotRecord | null> {
   const { server } = staging;
   const previous = server.table(tables.previous);
-  if ((await readHeld(server, staging.name('next'), source, signal)) === null) {
-    await moveIn(staging, previous, 'next', signal);
+  if ((await snapshotInComment(server, staging.name('next'), source, signal)) === null) {
+    await moveIntoStaging(staging, previous, 'next', signal);
   }
-  const live = await readHeld(server, tables.live, source, signal);
-  const next = await readHeld(server, staging.name('next'), source, signal);
+  const live = await snapshotInComment(server, tables.live, source, signal);
+  const next = await snapshotInComment(server, staging.name('next'), source, signal);
   if (live === null || next === null) return null;
   if (!isNewer(live, next)) return next;
   const made = await factsOf(server, staging.name('next'), signal);

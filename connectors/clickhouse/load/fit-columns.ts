@@ -1,7 +1,8 @@
 /** A table that is there, and the columns that a pipeline loads: what is new is added, anything else that differs is refused. */
+
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Column } from '../../../src/types/index.ts';
-import { together } from '../server/all-or-first-error.ts';
+import { allOrFirstError } from '../server/all-or-first-error.ts';
 import type { Server } from '../server/client.ts';
 import { identifier, literal } from '../sql/names.ts';
 import {
@@ -39,7 +40,7 @@ export async function checkColumns(
   signal: AbortSignal,
 ): Promise<TableColumn[]> {
   const { table, mode, columns } = options;
-  const [types] = await together(columnTypes(server, table, signal), checkKeys(server, options, signal));
+  const [types] = await allOrFirstError(columnTypes(server, table, signal), checkKeys(server, options, signal));
   const wanted = [...columns.map((column) => ({ name: column.name, type: columnType(column) })), ...ownColumns(mode)];
   const added = wanted.filter(({ name }) => !types.has(name) && !state.columns.includes(name) && !name.startsWith('_'));
   const faults = wanted.flatMap(({ name, type }) => {

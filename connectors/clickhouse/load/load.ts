@@ -1,27 +1,28 @@
 /** One file on its way into one table: blocks into staging, then verified, applied and recorded. */
 import { randomUUID } from 'node:crypto';
 import { asDomainsyncError, DomainsyncError } from '../../../src/common/errors.ts';
-import type { BlockCounts, EncodedBlock, Encoding, Load, LoadResult, ReadAgain } from '../../../src/types/index.ts';
+import type { BlockCounts, EncodedBlock, Encoding, Load, LoadResult, RereadFile } from '../../../src/types/index.ts';
 import { OWN_WRITTEN_COLUMNS } from '../format/native.ts';
 import { recordEnded, recordLoaded, recordRejects } from '../history/run-history.ts';
-import { together } from '../server/all-or-first-error.ts';
+import { allOrFirstError } from '../server/all-or-first-error.ts';
 import { identifier } from '../sql/names.ts';
 import { landBlock } from '../staging/block-record.ts';
+import { landedBlocks, readSourceColumns } from '../staging/landed-blocks.ts';
 import { areAlike, type Taker, takenColumns } from '../staging/partition.ts';
-import { type SentAgain, sendingMissing } from '../staging/resend-missing.ts';
-import { letGoOnFailure, type Staging } from '../staging/staging.ts';
+import { endWithResend, type Resend } from '../staging/resend-missing.ts';
+import { releaseOnFailure, type Staging } from '../staging/staging.ts';
 import type { LiveTable } from '../state/live-table.ts';
-import { saveHeld } from '../state/loaded-files.ts';
-import { type HeldSource, type LiveState, layoutOf, type WorkState } from '../state/table-comment.ts';
+import { saveSnapshot } from '../state/loaded-files.ts';
+import { columnNews, type SourceColumns } from '../state/source-columns.ts';
+import { type LiveState, layoutOf, type SnapshotRecord, type WorkState } from '../state/table-comment.ts';
 import { buildPartition, replacePartition } from './append.ts';
-import { attachDelta, buildDelta, type LiveTables } from './apply.ts';
+import { attachDelta, buildDelta } from './apply.ts';
 import { exchangeNext, keepPrevious } from './exchange.ts';
-import { buildNext, countLanded } from './replacement-table.ts';
-import { columnNews, readSourceColumns, type SourceColumns } from './source-columns.ts';
+import { buildReplacement, countLanded } from './replacement-table.ts';
+import type { TargetTables } from './target-tables.ts';
 import {
   checkRejected,
   checkRows,
-  landedBlocks,
   MOST_REJECTS_OF_FAILED,
   sumBlocks,
   sumCounts,
@@ -40,7 +41,7 @@ const MOST_ALTERED = 3;
 export interface LoadContext {
   /** The live table, for people. */
   readonly name: string;
-  readonly tables: LiveTables;
+  readonly tables: TargetTables;
   readonly encoding: Encoding;
   readonly maxRejected: number;
   readonly minRows: number;
@@ -78,23 +79,23 @@ export class ClickHouseLoad implements Load {
     const names = [...this.encoding.columns.map((column) => column.name), ...OWN_WRITTEN_COLUMNS].map(identifier);
     const insert = `INSERT INTO ${this.#staging.table('rows')} (${names.join(', ')}) FORMAT Native`;
     const landing = { insert, records: this.#staging.table('blocks'), attempt };
-    await this.#staging.owned(() => landBlock(this.#staging.server, landing, block, signal), signal);
+    await this.#staging.fenced(() => landBlock(this.#staging.server, landing, block, signal), signal);
   }
 
-  finish(blocks: number, signal: AbortSignal, again: ReadAgain): Promise<LoadResult> {
+  finish(blocks: number, signal: AbortSignal, reread: RereadFile): Promise<LoadResult> {
     const sent = {
       blocks,
-      again: (pass) => again({ encoding: this.encoding, ...pass }),
+      reread: (pass) => reread({ encoding: this.encoding, ...pass }),
       land: (block, attempt, sending) => this.#land(block, attempt, sending),
-    } satisfies SentAgain;
-    return sendingMissing(this.#staging, sent, () => this.#end(blocks, signal), signal);
+    } satisfies Resend;
+    return endWithResend(this.#staging, sent, () => this.#end(blocks, signal), signal);
   }
 
   /** From blocks that have landed to the end. Until something is visible it can be repeated. */
   async #end(blocks: number, signal: AbortSignal): Promise<LoadResult> {
     const context = this.#context;
     const { mode, shared, deletes } = context.tables;
-    const [recorded, live] = await together(
+    const [recorded, live] = await allOrFirstError(
       landedBlocks(this.#staging, signal),
       context.liveState(signal),
       this.#staging.server.confirmIdentity(signal),
@@ -108,7 +109,7 @@ export class ClickHouseLoad implements Load {
     if (!context.force) checkRows(totals, before?.run.result.rowsWritten ?? null, context.minRows);
     // Side by side with what is made of the rows, which stays in staging until they are known to be right.
     const landed = countLanded(this.#staging, signal);
-    const verified = together(readSourceColumns(this.#staging, signal), verifyRows(this.#staging, signal));
+    const verified = allOrFirstError(readSourceColumns(this.#staging, signal), verifyRows(this.#staging, signal));
     const resultWith = (columns: SourceColumns): LoadResult => {
       this.#work = { ...this.#work, ...columns };
       return { ...resultOf(totals), ...columnNews(before, columns) };
@@ -118,15 +119,15 @@ export class ClickHouseLoad implements Load {
     if (mode === 'sync' && (stays || Object.keys(live.sources).length > 0)) {
       const comparable = before === null || before.layout === layoutOf(context.tables.columns);
       const built = buildDelta(this.#staging, context.tables, this.#work, { landed, comparable }, signal);
-      const [[columns], counts] = await together(verified, built);
+      const [[columns], counts] = await allOrFirstError(verified, built);
       return this.#ready({ ...resultWith(columns), ...counts }, signal);
     }
-    const [[columns], all] = await together(verified, landed);
+    const [[columns], all] = await allOrFirstError(verified, landed);
     const { rows } = all;
     const inserted = { ...resultWith(columns), inserted: rows };
     const taker = this.#taker();
     for (let attempt = 0; attempt < MOST_ALTERED; attempt += 1) {
-      await buildNext(this.#staging, taker, mode, this.#work, all, signal);
+      await buildReplacement(this.#staging, taker, mode, this.#work, all, signal);
       // Only what takes the table's place has to have what a person has just given the table.
       if (mode === 'append' || (await areAlike(this.#staging, [this.#staging.table('next'), taker.table], signal)))
         break;
@@ -165,13 +166,13 @@ export class ClickHouseLoad implements Load {
     const held = this.#held(result, rows);
     // What is held is not fenced by a staging table's name: saving first is what shows us still owner.
     await this.#staging.save(this.#work, signal);
-    await saveHeld(this.#staging.server, { id: table, source }, held, signal);
+    await saveSnapshot(this.#staging.server, { id: table, source }, held, signal);
     await this.visible(held, signal);
     return result;
   }
 
   /** What is left to do once the file is visible, and held. Harmless when repeated. */
-  async visible(held: HeldSource, signal: AbortSignal): Promise<void> {
+  async visible(held: SnapshotRecord, signal: AbortSignal): Promise<void> {
     const { previous } = this.#context.tables;
     if (previous !== null) await keepPrevious(this.#staging, previous, this.#work, signal);
     await recordLoaded(this.#staging, held, signal);
@@ -179,14 +180,14 @@ export class ClickHouseLoad implements Load {
   }
 
   async abandon(error: Error, keep: boolean): Promise<void> {
-    this.#staging.letGo();
+    this.#staging.release();
     const failure = asDomainsyncError(error);
     const signal = AbortSignal.timeout(ABANDON_TIMEOUT_MS);
     if (failure.code === 'TAKEN_OVER') return this.#staging.dropLate(signal);
     const totals = sumCounts(this.#landed.values());
     const record = (): Promise<void> => recordEnded(this.#staging, this.#work, failure, resultOf(totals), signal);
     const kept = keep ? { ...this.#work, ended: true } : null;
-    await letGoOnFailure(this.#staging, () => this.#staging.leave(record, kept, signal));
+    await releaseOnFailure(this.#staging, () => this.#staging.leave(record, kept, signal));
   }
 
   #taker(): Taker {
@@ -194,7 +195,7 @@ export class ClickHouseLoad implements Load {
     return { table: live, columns: takenColumns(mode, columns) };
   }
 
-  #held(result: LoadResult, rows: number): HeldSource {
+  #held(result: LoadResult, rows: number): SnapshotRecord {
     const { file, revision, run, startedAt, sourceColumns, sourceColumnCount } = this.#work;
     return {
       file: file.name,

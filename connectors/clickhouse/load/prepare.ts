@@ -1,7 +1,8 @@
 /** Before a load: the tables are there, they are ours, and they are of the mode and columns that the pipeline loads. */
+
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Column } from '../../../src/types/index.ts';
-import { together } from '../server/all-or-first-error.ts';
+import { allOrFirstError } from '../server/all-or-first-error.ts';
 import type { Server } from '../server/client.ts';
 import { defining, dropUndefined } from '../server/definitions.ts';
 import { refuseReplicatedTables, refuseUnfitServer } from '../server/placement.ts';
@@ -17,7 +18,7 @@ import {
   type TableMode,
 } from '../sql/schema.ts';
 import { type LiveTable, misplacedRecord, settleRecord } from '../state/live-table.ts';
-import { foreign, readLiveState } from '../state/loaded-files.ts';
+import { foreignTable, readLiveState } from '../state/loaded-files.ts';
 import { commentOf, emptyLiveState, type LiveState, parseComment } from '../state/table-comment.ts';
 import { checkColumns, fitColumns, fitView } from './fit-columns.ts';
 
@@ -47,7 +48,7 @@ export async function prepareTables(server: Server, options: PrepareOptions, sig
   await refuseWithoutRights(server, options, signal);
   await ensureDatabase(server, signal);
   const names = [table, `${table}_live`, `${table}_changes`, RUNS_TABLE, REJECTS_TABLE, HELD_TABLE];
-  await together(refuseForeign(server, options, signal), dropUndefined(server, names, signal));
+  await allOrFirstError(refuseForeign(server, options, signal), dropUndefined(server, names, signal));
   await defining(server, names, () => makeTables(server, options, signal), signal);
 }
 
@@ -55,7 +56,7 @@ async function makeTables(server: Server, options: PrepareOptions, signal: Abort
   const { table, mode, columns, changes, history, force } = options;
   const live = server.table(table);
   const empty = emptyLiveState(mode, columns);
-  await together(
+  await allOrFirstError(
     ensureHistory(server, RUNS_TABLE, createRunsTable, history.runs, signal),
     ensureHistory(server, REJECTS_TABLE, createRejectsTable, history.rejects, signal),
     server.repeatable(createHeldTable(server.table(HELD_TABLE)), signal),
@@ -67,7 +68,7 @@ async function makeTables(server: Server, options: PrepareOptions, signal: Abort
     const settled = await settleRecord(server, state, force, signal);
     await fitColumns(server, options, settled, signal);
   }
-  await together(
+  await allOrFirstError(
     ensureView(server, options, signal),
     changes
       ? server.repeatable(createChangesTable(server.table(`${table}_changes`), CHANGES_COMMENT), signal)
@@ -116,7 +117,7 @@ export async function refuseUnfit(
   options: PrepareOptions,
   signal: AbortSignal,
 ): Promise<LiveTable | null> {
-  const [, , state] = await together(
+  const [, , state] = await allOrFirstError(
     refuseUnfitServer(server, signal),
     refuseForeign(server, options, signal),
     readLiveState(server, options.table, signal),
@@ -166,7 +167,7 @@ WHERE database = {database:String} AND name IN {names:Array(String)}`,
     if (name === feed) return changes && comment !== CHANGES_COMMENT;
     return name === previous && mode === 'replace' && parseComment<LiveState>(comment) === null;
   });
-  if (alien !== undefined) throw foreign(`${database}.${alien.name}`);
+  if (alien !== undefined) throw foreignTable(`${database}.${alien.name}`);
 }
 
 function checkMode({ database }: Server, { table, mode }: PrepareOptions, state: LiveState): void {

@@ -1,12 +1,13 @@
 /** The rows that landed, as a table like the live one, each domain once. Nothing is copied: parts are hard-linked. */
+
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { IN_ORDER_SETTINGS } from '../sql/difference.ts';
-import { literal, type StagingPart } from '../sql/names.ts';
-import { type TableMode, tableEngine, tableKeys } from '../sql/schema.ts';
+import type { StagingPart } from '../sql/names.ts';
+import { filePartition, type TableMode, tableEngine, tableKeys } from '../sql/schema.ts';
 import { attachRows, type Taker } from '../staging/partition.ts';
 import type { Staging } from '../staging/staging.ts';
-import { landingSettings } from '../staging/staging-settings.ts';
-import { mergeToOnePart, numberOf, remade, repeatable } from '../staging/statements.ts';
+import { stagingSettings } from '../staging/staging-settings.ts';
+import { mergeToOnePart, numberOf, recreate, repeatable } from '../staging/statements.ts';
 import type { WorkState } from '../state/table-comment.ts';
 
 /** What has landed. */
@@ -41,7 +42,7 @@ const WITH_PROJECTIONS = "deduplicate_merge_projection_mode = 'rebuild'";
  * Makes `next` anew: a table like the live one, to take its place or to give it a partition.
  * @param live the table that it is to be like
  */
-export async function buildNext(
+export async function buildReplacement(
   staging: Staging,
   live: Taker,
   mode: TableMode,
@@ -49,12 +50,12 @@ export async function buildNext(
   landed: Landed,
   signal: AbortSignal,
 ): Promise<void> {
-  const partition = mode === 'append' ? sourcePartition(work) : 'tuple()';
+  const partition = mode === 'append' ? filePartition(work.source, work.file.date) : 'tuple()';
   const from =
     mode === 'sync' || landed.unique
       ? staging.table('rows')
       : await buildMerged(staging, { live, mode, partition, rows: landed.rows }, signal);
-  await attached(staging, 'next', live, `AS ${live.table}`, { partition, from }, signal);
+  await createFilled(staging, 'next', live, `AS ${live.table}`, { partition, from }, signal);
 }
 
 /**
@@ -63,13 +64,13 @@ export async function buildNext(
  * @returns its qualified name
  */
 export async function comparedRows(staging: Staging, live: Taker, signal: AbortSignal): Promise<string> {
-  const settings = await landingSettings(staging.server, 'unmerged', signal);
+  const settings = await stagingSettings(staging.server, 'unmerged', signal);
   const definition = `AS ${live.table} ENGINE = ${tableEngine('sync')} ${tableKeys('sync')} SETTINGS ${settings}, ${WITH_PROJECTIONS}`;
-  return attached(staging, 'next', live, definition, { partition: 'tuple()', from: staging.table('rows') }, signal);
+  return createFilled(staging, 'next', live, definition, { partition: 'tuple()', from: staging.table('rows') }, signal);
 }
 
 /** Makes a staging table that holds what another one does. @returns its qualified name */
-async function attached(
+async function createFilled(
   staging: Staging,
   part: StagingPart,
   { columns }: Taker,
@@ -77,7 +78,7 @@ async function attached(
   rows: { readonly partition: string; readonly from: string },
   signal: AbortSignal,
 ): Promise<string> {
-  const table = await remade(staging, part, `${definition} COMMENT ''`, signal);
+  const table = await recreate(staging, part, `${definition} COMMENT ''`, signal);
   await attachRows(staging, { table, columns }, rows, signal);
   return table;
 }
@@ -93,7 +94,7 @@ async function buildMerged(
 ): Promise<string> {
   const definition = `AS ${of.live.table} ENGINE = ReplacingMergeTree(_version) ${tableKeys(of.mode)} SETTINGS ${WITH_PROJECTIONS}`;
   const from = staging.table('rows');
-  const merged = await attached(staging, 'merged', of.live, definition, { partition: of.partition, from }, signal);
+  const merged = await createFilled(staging, 'merged', of.live, definition, { partition: of.partition, from }, signal);
   // Also where there is one part only: an insert does not merge the rows that it brings.
   await repeatable(staging, `OPTIMIZE TABLE ${merged} FINAL`, signal);
   await mergeToOnePart(staging, 'merged', signal);
@@ -102,9 +103,4 @@ async function buildMerged(
     throw new DomainsyncError('DESTINATION_VERIFY_FAILED', `${left} rows are left of ${of.rows} different domains`);
   }
   return merged;
-}
-
-/** The partition of a load's file in a table of mode `append`. */
-export function sourcePartition({ source, file }: Pick<WorkState, 'source' | 'file'>): string {
-  return `(${literal(source)}, ${literal(file.date)})`;
 }

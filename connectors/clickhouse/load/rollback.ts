@@ -5,11 +5,12 @@ import type { RolledBack } from '../../../src/types/index.ts';
 import { recordRolledBack } from '../history/run-history.ts';
 import type { Server } from '../server/client.ts';
 import { refuseOther } from '../staging/other-table.ts';
-import { createStaging, letGoOnFailure, type Staging, takeOver } from '../staging/staging.ts';
+import { createStaging, releaseOnFailure, type Staging, takeOver } from '../staging/staging.ts';
 import { LOST_KEY, listSets } from '../staging/staging-sets.ts';
-import { remade, statement } from '../staging/statements.ts';
-import { type HeldSource, isNewer, type WorkState } from '../state/table-comment.ts';
-import { exchangeBack, readHeld } from './exchange.ts';
+import { recreate, statement } from '../staging/statements.ts';
+import { snapshotInComment } from '../state/live-table.ts';
+import { isNewer, type SnapshotRecord, type WorkState } from '../state/table-comment.ts';
+import { exchangeBack } from './exchange.ts';
 
 /** Key of a staging set that no load has begun: it is there for the rollback only. */
 const ROLLBACK_KEY = 'rollback';
@@ -29,8 +30,8 @@ export interface RollbackTables {
 export async function rollBack(server: Server, tables: RollbackTables, signal: AbortSignal): Promise<RolledBack> {
   const { pipeline, source, live, previous } = tables;
   await refuseOther(server, { pipeline, table: live }, 'any', signal);
-  const from = await readHeld(server, live, source, signal);
-  const to = await readHeld(server, previous, source, signal);
+  const from = await snapshotInComment(server, live, source, signal);
+  const to = await snapshotInComment(server, previous, source, signal);
   if (from === null || to === null) throw nothingThere(`no table from before the last file is kept for ${live}`);
   if (isNewer(to, from)) throw nothingThere(`${live} was rolled back to ${from.file} already`);
   const [set] = await listSets(server, pipeline, signal);
@@ -46,9 +47,9 @@ export async function rollBack(server: Server, tables: RollbackTables, signal: A
           signal,
         )
       : await takeOver(server, pipeline, set, signal);
-  return letGoOnFailure(staging, async () => {
+  return releaseOnFailure(staging, async () => {
     // A load that waits may have been about to exchange its own: it is made anew when that load goes on.
-    await remade(staging, 'next', null, signal);
+    await recreate(staging, 'next', null, signal);
     await staging.save({ ...work, rollback: true }, signal);
     await completeRollback(staging, work, tables, signal);
     return { from, to };
@@ -70,7 +71,7 @@ export async function completeRollback(
   if (work.key === ROLLBACK_KEY || work.key === LOST_KEY) {
     await staging.drop(signal);
   } else {
-    staging.letGo();
+    staging.release();
     await staging.save({ ...work, rollback: false }, signal);
   }
 }
@@ -87,7 +88,7 @@ export async function unlessAtWork<T>(pipeline: string, body: () => Promise<T>):
   }
 }
 
-function workOf(held: HeldSource, source: string, into: string): WorkState {
+function workOf(held: SnapshotRecord, source: string, into: string): WorkState {
   return {
     domainsync: 1,
     phase: 'loading',

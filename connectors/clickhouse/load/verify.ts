@@ -1,42 +1,14 @@
 /** Before anything becomes visible: is what landed what was read, and is it good enough? */
+
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { BlockCounts } from '../../../src/types/index.ts';
-import { together } from '../server/all-or-first-error.ts';
+import { allOrFirstError } from '../server/all-or-first-error.ts';
+import { LINE_OF_VERSION } from '../sql/row-version.ts';
+import { SPILLED } from '../staging/landed-blocks.ts';
 import type { Staging } from '../staging/staging.ts';
-
-/** `_version`'s bits below the row mark: the line. */
-const LINE_MASK = 2n ** 37n - 1n;
-const LINE = `bitAnd(_version, toUInt64(${LINE_MASK}))`;
-
-/** For a table of all rows. */
-const SPILLED = 'SETTINGS max_bytes_before_external_group_by = 500000000';
 
 /** Sums over all blocks of a file. */
 export type Totals = BlockCounts;
-
-/** The counts of every block that has landed, each block once. */
-export async function landedBlocks(staging: Staging, signal: AbortSignal): Promise<Map<number, BlockCounts>> {
-  const rows = await staging.owned(
-    () =>
-      staging.server.query<Record<'block' | keyof BlockCounts, string>>(
-        `SELECT block, lines, blank, rejected, filtered, rows FROM ${staging.table('blocks')} LIMIT 1 BY block`,
-        signal,
-      ),
-    signal,
-  );
-  return new Map(
-    rows.map(({ block, lines, blank, rejected, filtered, rows: kept }) => [
-      Number(block),
-      {
-        lines: Number(lines),
-        blank: Number(blank),
-        rejected: Number(rejected),
-        filtered: Number(filtered),
-        rows: Number(kept),
-      },
-    ]),
-  );
-}
 
 /** @throws DESTINATION_VERIFY_FAILED when a block is missing */
 export function sumBlocks(landed: ReadonlyMap<number, BlockCounts>, blocks: number): Totals {
@@ -98,51 +70,23 @@ export async function verifyRows(staging: Staging, signal: AbortSignal): Promise
     readonly lines: string;
   }
   const one = async (sql: string): Promise<Sums> => {
-    const [row] = await staging.owned(() => server.query<Sums>(sql, signal), signal);
+    const [row] = await staging.fenced(() => server.query<Sums>(sql, signal), signal);
     return row ?? { count: '0', lines: '0' };
   };
-  const [expected, plain] = await together(
+  const [expected, plain] = await allOrFirstError(
     one(
       `SELECT sum(rows) AS count, sum(first_line * rows + line_offset_sum) AS lines FROM (SELECT * FROM ${staging.table('blocks')} LIMIT 1 BY block)`,
     ),
-    one(`SELECT count() AS count, sum(${LINE}) AS lines FROM ${rows}`),
+    one(`SELECT count() AS count, sum(${LINE_OF_VERSION}) AS lines FROM ${rows}`),
   );
   const same = (found: Sums): boolean => found.count === expected.count && found.lines === expected.lines;
   if (same(plain)) return;
   const distinct = await one(
-    `SELECT count() AS count, sum(${LINE}) AS lines FROM (SELECT _version FROM ${rows} GROUP BY _version ${SPILLED})`,
+    `SELECT count() AS count, sum(${LINE_OF_VERSION}) AS lines FROM (SELECT _version FROM ${rows} GROUP BY _version ${SPILLED})`,
   );
   if (!same(distinct)) {
     throw failed(`${expected.count} rows were read, ${distinct.count} different ones have landed`);
   }
-}
-
-/**
- * The blocks of a file of which the record or rows are missing. Rows are told apart by their line: of the bounds of all blocks
- * on record the one below it is where its block begins.
- */
-export async function missingBlocks(staging: Staging, blocks: number, signal: AbortSignal): Promise<Set<number>> {
-  const { server } = staging;
-  const recorded = await landedBlocks(staging, signal);
-  const missing = new Set(Array.from({ length: blocks }, (_, number) => number).filter((one) => !recorded.has(one)));
-  if (recorded.size === 0) return missing;
-  const records = `(SELECT * FROM ${staging.table('blocks')} LIMIT 1 BY block)`;
-  const bounds = `SELECT arraySort(groupUniqArrayArray([first_line, first_line + lines])) FROM ${staging.table('blocks')}`;
-  const found = await staging.owned(
-    () =>
-      server.query<{ block: number }>(
-        `SELECT b.block AS block FROM (SELECT block, first_line, rows, first_line * rows + line_offset_sum AS sum FROM ${records}) AS b
-LEFT JOIN (
-  SELECT roundDown(line, (${bounds})) AS start, count() AS rows, sum(line) AS sum
-  FROM (SELECT ${LINE} AS line FROM ${staging.table('rows')} GROUP BY line ${SPILLED}) GROUP BY start
-) AS r ON b.first_line = r.start
-WHERE b.rows != r.rows OR b.sum != r.sum`,
-        signal,
-      ),
-    signal,
-  );
-  for (const { block } of found) missing.add(Number(block));
-  return missing;
 }
 
 function failed(what: string): DomainsyncError {

@@ -2,6 +2,7 @@
  * What a statement that makes rows visible was to bring about, looked for after it and before it is recorded: an answer alone
  * does not show that the table which readers see is the one that it was done to.
  */
+
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Server } from '../server/client.ts';
 import { literal } from '../sql/names.ts';

@@ -1,10 +1,12 @@
 /** domainsync_runs and domainsync_rejects, of destinations that keep their index here. */
+
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { LoadResult } from '../../../src/types/index.ts';
 import { insertRejects, NO_RESULT, recordRun } from '../history/run-history.ts';
 import type { Server } from '../server/client.ts';
 import { REJECTS_TABLE, RUNS_TABLE } from '../sql/names.ts';
-import { selectRejects } from '../staging/block-record.ts';
+import { LINE_OF_VERSION } from '../sql/row-version.ts';
+import { selectRejects } from '../staging/landed-blocks.ts';
 import type { Staging } from '../staging/staging.ts';
 import type { WorkState } from '../state/table-comment.ts';
 
@@ -56,11 +58,11 @@ export async function recordRejected(
   signal: AbortSignal,
 ): Promise<void> {
   const { server } = staging;
-  const ofRows = `SELECT DISTINCT bitAnd(_version, toUInt64(${2n ** 37n - 1n})) AS line, '${TOO_LARGE}' AS reason, refused AS detail, raw
+  const ofRows = `SELECT DISTINCT ${LINE_OF_VERSION} AS line, '${TOO_LARGE}' AS reason, refused AS detail, raw
 FROM ${staging.table('rows')} WHERE _deleted${most === null ? '' : ` LIMIT ${most}`}`;
   for (const from of [selectRejects(staging.table('blocks'), most), ofRows]) {
     const insert = insertRejects(server.table(REJECTS_TABLE), pipeline, work, from);
-    await staging.owned(() => server.repeatableInTurn(insert, signal), signal);
+    await staging.fenced(() => server.repeatableInTurn(insert, signal), signal);
   }
 }
 

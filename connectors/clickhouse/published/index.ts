@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import {
-  type Held,
+  type LoadedSnapshot,
   type PublishedIndex,
   type PublishedLoad,
   type PublishedMark,
@@ -11,15 +11,15 @@ import {
   sourceKey,
 } from '../../../src/types/index.ts';
 import { listRejects, reportOf } from '../history/report.ts';
-import { landedBlocks } from '../load/verify.ts';
-import { together } from '../server/all-or-first-error.ts';
+import { allOrFirstError } from '../server/all-or-first-error.ts';
 import type { Server } from '../server/client.ts';
 import { defining, dropUndefined } from '../server/definitions.ts';
 import { refuseReplicatedTables, refuseUnfitServer } from '../server/placement.ts';
 import { ensureDatabase } from '../server/rights.ts';
 import { REJECTS_TABLE, RUNS_TABLE } from '../sql/names.ts';
 import { createRejectsTable, createRunsTable } from '../sql/schema.ts';
-import { createStaging, letGoOnFailure, runElsewhere, takeOver } from '../staging/staging.ts';
+import { landedBlocks } from '../staging/landed-blocks.ts';
+import { createStaging, releaseOnFailure, runElsewhere, takeOver } from '../staging/staging.ts';
 import { LOST_KEY, unfinishedSet } from '../staging/staging-sets.ts';
 import { tableFacts } from '../state/live-table.ts';
 import type { WorkState } from '../state/table-comment.ts';
@@ -48,10 +48,10 @@ export class ClickHousePublishedIndex implements PublishedIndex {
     this.#name = `domainsync_published_${options.pipeline}`;
   }
 
-  async refuse(signal: AbortSignal): Promise<void> {
+  async preflight(signal: AbortSignal): Promise<void> {
     const server = this.#server;
     const tables = [this.#name, RUNS_TABLE, REJECTS_TABLE];
-    const [found] = await together(tableFacts(server, tables, signal), refuseUnfitServer(server, signal));
+    const [found] = await allOrFirstError(tableFacts(server, tables, signal), refuseUnfitServer(server, signal));
     refuseReplicatedTables(server.database, [...found.values()]);
   }
 
@@ -75,12 +75,12 @@ export class ClickHousePublishedIndex implements PublishedIndex {
   }
 
   async claim(signal: AbortSignal): Promise<PublishedLoad | null> {
-    await this.refuse(signal);
+    await this.preflight(signal);
     const unfinished = await unfinishedSet(this.#server, this.#stagingName, signal);
     if (unfinished === null) return null;
     const { work } = unfinished;
     const staging = await this.#named(() => takeOver(this.#server, this.#stagingName, unfinished, signal));
-    return letGoOnFailure(staging, async () => {
+    return releaseOnFailure(staging, async () => {
       const load = this.#load(staging, work, await landedBlocks(staging, signal));
       if (work.key !== LOST_KEY) return load;
       await load.discard(signal);
@@ -112,7 +112,7 @@ export class ClickHousePublishedIndex implements PublishedIndex {
     return this.#load(staging, { ...state, owner: null }, new Map());
   }
 
-  report(held: Held | null, signal: AbortSignal): ReturnType<PublishedIndex['report']> {
+  report(held: LoadedSnapshot | null, signal: AbortSignal): ReturnType<PublishedIndex['report']> {
     return reportOf(this.#server, this.#options.pipeline, held, signal, DESTINATION);
   }
 

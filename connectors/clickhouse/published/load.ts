@@ -1,8 +1,8 @@
 /** A file on its way through the index: keys into staging, the plan by set work, the file's index in place of the old one. */
+
 import { asDomainsyncError, DomainsyncError } from '../../../src/common/errors.ts';
 import type {
   BlockCounts,
-  BlocksAgain,
   EncodedBlock,
   Gates,
   LoadResult,
@@ -10,13 +10,13 @@ import type {
   PublishedLoad,
   PublishedMark,
   PublishedWork,
+  RereadBlocks,
   Sent,
 } from '../../../src/types/index.ts';
-import { buildNext, countLanded } from '../load/replacement-table.ts';
+import { buildReplacement, countLanded } from '../load/replacement-table.ts';
 import {
   checkRejected,
   checkRows,
-  landedBlocks,
   MOST_REJECTS_OF_FAILED,
   sumBlocks,
   sumCounts,
@@ -28,9 +28,10 @@ import { checkExchanged, factsOf } from '../load/visible.ts';
 import { literal, type StagingPart } from '../sql/names.ts';
 import { versionOf } from '../sql/row-version.ts';
 import { landBlock } from '../staging/block-record.ts';
-import { type SentAgain, sendingMissing } from '../staging/resend-missing.ts';
-import { letGoOnFailure, type Staging } from '../staging/staging.ts';
-import { numberOf, remade, statement } from '../staging/statements.ts';
+import { landedBlocks } from '../staging/landed-blocks.ts';
+import { endWithResend, type Resend } from '../staging/resend-missing.ts';
+import { releaseOnFailure, type Staging } from '../staging/staging.ts';
+import { numberOf, recreate, statement } from '../staging/statements.ts';
 import type { WorkState } from '../state/table-comment.ts';
 import { recordEnd, recordRejected } from './history.ts';
 import { encodeKeys } from './keys.ts';
@@ -70,19 +71,19 @@ export class StagedLoad implements PublishedLoad {
     const version = { row: this.#version(false), refused: this.#version(true) };
     const insert = sql.insertStaged(this.#staging.table('rows'), version);
     const landing = { insert, records: this.#staging.table('blocks'), attempt };
-    await this.#staging.owned(() => landBlock(this.#staging.server, landing, block, signal), signal);
+    await this.#staging.fenced(() => landBlock(this.#staging.server, landing, block, signal), signal);
   }
 
   plan(
     blocks: number,
     everything: boolean,
     gates: Gates,
-    again: BlocksAgain,
+    reread: RereadBlocks,
     signal: AbortSignal,
   ): Promise<PublishedWork> {
-    const land: SentAgain['land'] = (block, attempt, sending) => this.#land(block, attempt, sending);
+    const land: Resend['land'] = (block, attempt, sending) => this.#land(block, attempt, sending);
     const end = (): Promise<PublishedWork> => this.#plan(blocks, everything, gates, signal);
-    return sendingMissing(this.#staging, { blocks, again, land }, end, signal);
+    return endWithResend(this.#staging, { blocks, reread, land }, end, signal);
   }
 
   async #plan(blocks: number, everything: boolean, gates: Gates, signal: AbortSignal): Promise<PublishedWork> {
@@ -98,12 +99,12 @@ export class StagedLoad implements PublishedLoad {
     const index = this.#staging.server.table(this.#options.index);
     const taker = { table: index, columns: sql.INDEX_COLUMNS.map(({ name }) => name) };
     const different = await countLanded(this.#staging, signal);
-    await buildNext(this.#staging, taker, 'sync', this.#work, different, signal);
+    await buildReplacement(this.#staging, taker, 'sync', this.#work, different, signal);
     const next = this.#staging.table(sql.PARTS.next);
-    const plan = await remade(this.#staging, sql.PARTS.plan, null, signal);
+    const plan = await recreate(this.#staging, sql.PARTS.plan, null, signal);
     await statement(this.#staging, sql.createPlan(plan), signal);
     await statement(this.#staging, sql.insertPlan(plan, next, index, everything), signal);
-    const lines = await remade(this.#staging, sql.PARTS.lines, null, signal);
+    const lines = await recreate(this.#staging, sql.PARTS.lines, null, signal);
     await statement(this.#staging, sql.createLines(lines), signal);
     await statement(this.#staging, sql.insertLines(lines, plan), signal);
     await this.#staging.refuseUndefined(signal);
@@ -114,7 +115,7 @@ export class StagedLoad implements PublishedLoad {
 
   async lines(firstLine: number, lines: number, signal: AbortSignal): Promise<Uint32Array<ArrayBuffer>> {
     const table = this.#staging.table(sql.PARTS.lines);
-    const [row] = await this.#staging.owned(
+    const [row] = await this.#staging.fenced(
       () => this.#staging.server.query<{ offsets: number[] }>(sql.selectLines(table, firstLine, lines), signal),
       signal,
     );
@@ -123,7 +124,7 @@ export class StagedLoad implements PublishedLoad {
 
   async deletions(after: string | null, limit: number, signal: AbortSignal): Promise<readonly string[]> {
     const plan = this.#staging.table(sql.PARTS.plan);
-    const rows = await this.#staging.owned(
+    const rows = await this.#staging.fenced(
       () => this.#staging.server.query<{ domain: string }>(sql.selectDeletions(plan, after, limit), signal),
       signal,
     );
@@ -162,9 +163,9 @@ export class StagedLoad implements PublishedLoad {
   ): Promise<void> {
     const { server } = this.#staging;
     const index = server.table(this.#options.index);
-    const rebuilt = await remade(this.#staging, sql.PARTS.rebuilt, `AS ${index} COMMENT ''`, signal);
+    const rebuilt = await recreate(this.#staging, sql.PARTS.rebuilt, `AS ${index} COMMENT ''`, signal);
     for await (const some of keys) {
-      await this.#staging.owned(
+      await this.#staging.fenced(
         () => server.insertBlock(sql.insertRebuilt(rebuilt), encodeKeys(some), '', signal),
         signal,
       );
@@ -179,18 +180,18 @@ export class StagedLoad implements PublishedLoad {
   }
 
   async abandon(error: Error, keep: boolean, signal: AbortSignal): Promise<void> {
-    this.#staging.letGo();
+    this.#staging.release();
     const failure = asDomainsyncError(error);
     if (failure.code === 'TAKEN_OVER') return this.#staging.dropLate(signal);
     const result = this.#work.result ?? resultOf(sumCounts(this.landed.values()));
     const kept = keep ? { ...this.#work, ended: true } : null;
     const record = (): Promise<void> => this.#record(result, failure, signal);
-    await letGoOnFailure(this.#staging, () => this.#staging.leave(record, kept, signal));
+    await releaseOnFailure(this.#staging, () => this.#staging.leave(record, kept, signal));
   }
 
-  async letGo(signal: AbortSignal): Promise<void> {
-    this.#staging.letGo();
-    await letGoOnFailure(this.#staging, () => this.#staging.save(this.#work, signal));
+  async release(signal: AbortSignal): Promise<void> {
+    this.#staging.release();
+    await releaseOnFailure(this.#staging, () => this.#staging.save(this.#work, signal));
   }
 
   async drop(signal: AbortSignal): Promise<void> {
@@ -239,7 +240,7 @@ export class StagedLoad implements PublishedLoad {
   async #mark(table: string, mark: PublishedMark | null, signal: AbortSignal): Promise<void> {
     const comment = JSON.stringify({ domainsync: 1, mark } satisfies IndexState);
     const sql = `ALTER TABLE ${table} MODIFY COMMENT ${literal(comment)}`;
-    await this.#staging.owned(() => this.#staging.server.repeatable(sql, signal), signal);
+    await this.#staging.fenced(() => this.#staging.server.repeatable(sql, signal), signal);
   }
 }
 

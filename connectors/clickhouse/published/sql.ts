@@ -2,8 +2,10 @@
  * SQL of the index of what was published: pure builders. All set work is in order of the key and in bounded memory, as
  * in difference.ts.
  */
+
 import { DIFFERENCE, DIFFERENCE_SETTINGS } from '../sql/difference.ts';
 import { literal, type StagingPart } from '../sql/names.ts';
+import { LINE_OF_VERSION } from '../sql/row-version.ts';
 
 /** What the staging tables of such a load are. */
 export const PARTS = {
@@ -19,9 +21,6 @@ export const PARTS = {
 
 /** Kinds of message in a plan. `same`: sent although nothing differs, where everything is. */
 export const PLANNED = { insert: DIFFERENCE.insert, update: DIFFERENCE.update, same: 3, delete: DIFFERENCE.delete };
-
-/** The line in a `_version` (version.ts). */
-const LINE = `bitAnd(_version, toUInt64(${2n ** 37n - 1n}))`;
 
 /** Columns of the index. */
 export const INDEX_COLUMNS: readonly { readonly name: string; readonly type: string }[] = [
@@ -67,7 +66,7 @@ export function insertPlan(plan: string, next: string, index: string, everything
   return `INSERT INTO ${plan}
 SELECT if(n.domain = '', l.domain, n.domain), n.line,
   multiIf(l.domain = '', ${PLANNED.insert}, n.domain = '', ${PLANNED.delete}, n.hash != l.hash, ${PLANNED.update}, ${PLANNED.same})
-FROM (SELECT domain, hash, ${LINE} AS line FROM ${next} FINAL) AS n
+FROM (SELECT domain, hash, ${LINE_OF_VERSION} AS line FROM ${next} FINAL) AS n
 ALL FULL OUTER JOIN (SELECT domain, hash FROM ${index} FINAL) AS l ON n.domain = l.domain
 ${differing}${DIFFERENCE_SETTINGS}`;
 }

@@ -1,4 +1,5 @@
 /** What the comment of an index table tells. */
+
 import type { PublishedMark } from '../../../src/types/index.ts';
 import type { Server } from '../server/client.ts';
 

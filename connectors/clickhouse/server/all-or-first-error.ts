@@ -4,7 +4,7 @@
  * Waits until all have ended, also when one fails: nothing goes on beside what follows.
  * @throws what the first of them threw, in their order
  */
-export async function together<Results extends readonly unknown[]>(
+export async function allOrFirstError<Results extends readonly unknown[]>(
   ...promises: { readonly [Index in keyof Results]: Promise<Results[Index]> }
 ): Promise<Results> {
   const settled = await Promise.allSettled(promises);

@@ -3,6 +3,7 @@
  * 26.7, and answer that all is well; the table works until the server is started anew, which it then refuses. The client looks for
  * room before; room that goes between the look and the statement, and quotas, of which no look knows, are found here.
  */
+
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { identifier, STAGING_PREFIX } from '../sql/names.ts';
 import type { Server } from './client.ts';

@@ -1,4 +1,5 @@
 /** Which versions of ClickHouse domainsync works with. */
+
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Server } from './client.ts';
 

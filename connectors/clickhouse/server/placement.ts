@@ -1,6 +1,7 @@
 /** Where tables may stand: on one server, in a database that can exchange them. Anything else is refused before it is touched. */
+
 import { DomainsyncError } from '../../../src/common/errors.ts';
-import { together } from './all-or-first-error.ts';
+import { allOrFirstError } from './all-or-first-error.ts';
 import type { Server } from './client.ts';
 import { refuseOldServer } from './minimum-version.ts';
 
@@ -15,7 +16,7 @@ const OTHER_SERVER =
 
 /** First of every run: one server answers, of a version that will do, and the database is one for it alone. Changes nothing. @throws DESTINATION_REFUSED */
 export async function refuseUnfitServer(server: Server, signal: AbortSignal): Promise<void> {
-  await together(refuseOldServer(server, signal), server.identify(signal), refuseUnfitDatabase(server, signal));
+  await allOrFirstError(refuseOldServer(server, signal), server.identify(signal), refuseUnfitDatabase(server, signal));
 }
 
 /**

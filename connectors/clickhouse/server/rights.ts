@@ -1,4 +1,5 @@
 /** Whether the user of the server may do what a load does, asked beforehand and without changing anything. */
+
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { HELD_TABLE, identifier, REJECTS_TABLE, RUNS_TABLE, stagingTable } from '../sql/names.ts';
 import type { TableMode } from '../sql/schema.ts';

@@ -2,6 +2,7 @@
  * SQL that finds what a new file changes, in one pass over the keys of both tables, in order of the key and in bounded
  * memory. Pure builders: what each gives is in test/golden.
  */
+
 import type { Column } from '../../../src/types/index.ts';
 import { identifier, literal } from './names.ts';
 import { columnType, hashOf, OWN_COLUMNS } from './schema.ts';

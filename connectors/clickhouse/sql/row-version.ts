@@ -1,4 +1,5 @@
 /** `_version`: what makes one row of a key win over another (architecture 3). */
+
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { FileDate } from '../../../src/types/index.ts';
 
@@ -48,6 +49,9 @@ export function revisionAbove(version: bigint, fileDate: FileDate): number | nul
 export function lineOf(version: bigint): number {
   return Number(BigInt.asUintN(Number(LINE_BITS), version));
 }
+
+/** The same in SQL. */
+export const LINE_OF_VERSION = `bitAnd(_version, toUInt64(${MAX_LINE}))`;
 
 /** Days since 1970 of a file date, as ClickHouse's Date has them. */
 function daysOf(fileDate: FileDate): number {

@@ -1,4 +1,5 @@
 /** The tables and views of contract section 4. All DDL but that of staging tables is here. */
+
 import type { Column } from '../../../src/types/index.ts';
 import { identifier, literal } from './names.ts';
 
@@ -73,6 +74,11 @@ export const TABLE_KEYS: Readonly<Record<TableMode, { readonly partition: string
   replace: ONE_PER_DOMAIN,
   append: { partition: '(_source, _file_date)', sorting: 'domain, _file_date' },
 };
+
+/** The partition of a file in a table of mode `append`. */
+export function filePartition(source: string, fileDate: string): string {
+  return `(${literal(source)}, ${literal(fileDate)})`;
+}
 
 const ENGINES: Readonly<Record<TableMode, string>> = {
   sync: 'ReplacingMergeTree(_version, _deleted)',

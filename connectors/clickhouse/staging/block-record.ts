@@ -1,4 +1,5 @@
 /** A block on its way into the staging tables: its rows, and the record that it has landed. */
+
 import type { EncodedBlock } from '../../../src/types/index.ts';
 import { leb128 } from '../format/leb128.ts';
 import type { Server } from '../server/client.ts';
@@ -51,17 +52,4 @@ function recordHead({ number, firstLine, counts, lineOffsetSum, sourceColumns }:
     ...names,
     Buffer.from(leb128(rejected)),
   ]);
-}
-
-/**
- * A SELECT of line, reason, detail and raw of the rejects of the landed blocks, those of a block that is recorded twice once.
- * @param blocks qualified and quoted
- * @param most the first ones, at the most; null: all
- */
-export function selectRejects(blocks: string, most: number | null): string {
-  // By function: without its analyzer the server takes `reject.line` for a column of a table.
-  const part = (name: string): string => `tupleElement(reject, '${name}')`;
-  return `SELECT ${part('line')} AS line, ${part('reason')} AS reason, ${part('detail')} AS detail, ${part('raw')} AS raw
-FROM (SELECT block, rejects FROM ${blocks} WHERE rejected > 0 ORDER BY block LIMIT 1 BY block)
-ARRAY JOIN rejects AS reject${most === null ? '' : ` LIMIT ${most}`}`;
 }

@@ -6,6 +6,7 @@
  * - verified, and being made visible when its run was killed: only a run into its own table may end it
  * - blocks were landing: nobody touches it before a load into another table begins, which gives it up, on record
  */
+
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { recordEnded } from '../history/run-history.ts';
 import type { Server } from '../server/client.ts';

@@ -3,11 +3,12 @@
  * keys only. A person may give the live table a column, or take one of theirs away, at any moment of a load: then the rows are
  * copied into a table like the one that is there now.
  */
+
 import { SERVER_CODES, serverCode } from '../server/errors.ts';
 import { identifier, type StagingPart } from '../sql/names.ts';
 import { ownColumns, type TableMode } from '../sql/schema.ts';
 import type { Staging } from './staging.ts';
-import { mergeToOnePart, remade, statement } from './statements.ts';
+import { mergeToOnePart, recreate, statement } from './statements.ts';
 
 /** A table that takes rows. */
 export interface Taker {
@@ -49,7 +50,7 @@ export async function showPart(
     await show(staging.table(part));
   } catch (error) {
     if (!isUnlike(error)) throw error;
-    const fitted = await remade(staging, 'fitted', `AS ${table} COMMENT ''`, signal);
+    const fitted = await recreate(staging, 'fitted', `AS ${table} COMMENT ''`, signal);
     await copyRows(staging, { table: fitted, columns }, staging.table(part), signal);
     await mergeToOnePart(staging, 'fitted', signal);
     await show(fitted);

@@ -5,8 +5,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import { DomainsyncError } from '../../../src/common/errors.ts';
-import type { BlocksAgain, EncodedBlock } from '../../../src/types/index.ts';
-import { missingBlocks } from '../load/verify.ts';
+import type { EncodedBlock, RereadBlocks } from '../../../src/types/index.ts';
+import { missingBlocks } from './landed-blocks.ts';
 import type { Staging } from './staging.ts';
 
 /** Each further one needs a server that dies again, in the same moment of an insert. */
@@ -14,10 +14,10 @@ const MOST_PASSES = 3;
 const NO_LINES = new Uint32Array(0);
 
 /** What blocks are sent again with. */
-export interface SentAgain {
+export interface Resend {
   /** How many blocks the file has. */
   readonly blocks: number;
-  readonly again: BlocksAgain;
+  readonly reread: RereadBlocks;
   /** Lands a block. @param attempt goes into its tokens, so that the server does not take it for one that it had */
   readonly land: (block: EncodedBlock, attempt: string, signal: AbortSignal) => Promise<void>;
 }
@@ -27,9 +27,9 @@ export interface SentAgain {
  * end is tried once more.
  * @param end repeatable, and throws DESTINATION_VERIFY_FAILED before anything has become visible
  */
-export async function sendingMissing<T>(
+export async function endWithResend<T>(
   staging: Staging,
-  { blocks, again, land }: SentAgain,
+  { blocks, reread, land }: Resend,
   end: () => Promise<T>,
   signal: AbortSignal,
 ): Promise<T> {
@@ -42,7 +42,7 @@ export async function sendingMissing<T>(
       const missing = await missingBlocks(staging, blocks, signal);
       if (missing.size === 0) throw error;
       const attempt = randomUUID();
-      await again({
+      await reread({
         only: async ({ number }) => (missing.has(number) ? null : NO_LINES),
         write: (block) => land(block, attempt, signal),
       });

@@ -1,4 +1,5 @@
 /** The staging tables of a pipeline as they are on the server, by epoch. */
+
 import type { Server } from '../server/client.ts';
 import { SEEMS_UNDEFINED } from '../server/definitions.ts';
 import { SERVER_CODES, serverCode } from '../server/errors.ts';
@@ -78,7 +79,7 @@ export function renamePart(
  * Gives the tables beside `rows` the epoch that `rows` has already, also those that a kill amid an earlier take-over left at older
  * epochs. Of two the newer one counts: the other was made by a run that had been taken over.
  */
-export async function bringAlong(server: Server, pipeline: string, to: number, signal: AbortSignal): Promise<void> {
+export async function renameRest(server: Server, pipeline: string, to: number, signal: AbortSignal): Promise<void> {
   const brought = new Set<StagingPart>(['rows', 'fence']);
   for (const { epoch: from, parts } of await listSets(server, pipeline, signal)) {
     if (from >= to) continue;

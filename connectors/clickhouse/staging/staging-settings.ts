@@ -36,16 +36,16 @@ const MERGED: Readonly<Record<string, string>> = {
 const LARGE_FILE_BYTES = 1.5e9;
 
 /** What becomes of the parts of a table that rows land in. */
-export type LandedParts = keyof typeof SETTINGS;
+export type PartHandling = keyof typeof SETTINGS;
 const SETTINGS = { unmerged: UNMERGED, merged: MERGED } as const;
 
 /** @param fileBytes of the compressed file; null: not known */
-export function landedParts(fileBytes: number | null): LandedParts {
+export function partHandling(fileBytes: number | null): PartHandling {
   return fileBytes !== null && fileBytes < LARGE_FILE_BYTES ? 'unmerged' : 'merged';
 }
 
 /** The settings of a table that rows land in, as far as the server knows them: older ones lack some. */
-export async function landingSettings(server: Server, parts: LandedParts, signal: AbortSignal): Promise<string> {
+export async function stagingSettings(server: Server, parts: PartHandling, signal: AbortSignal): Promise<string> {
   const settings: Readonly<Record<string, string>> = SETTINGS[parts];
   const known = await server.query<{ name: string }>(
     'SELECT name FROM system.merge_tree_settings WHERE name IN {names:Array(String)}',

@@ -6,6 +6,7 @@
  * statement of the run that owned it fails with UNKNOWN_TABLE and changes nothing. Epochs are never used again: the next
  * one is above all that staging tables and domainsync_runs know of.
  */
+
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Server } from '../server/client.ts';
 import { defining, refuseUndefined } from '../server/definitions.ts';
@@ -16,7 +17,6 @@ import type { WorkState } from '../state/table-comment.ts';
 import { BLOCK_COLUMNS } from './block-record.ts';
 import { activeHere, HEARTBEAT_MS, newOwner, type Owner, ownerAtWork, ownerOf } from './owner.ts';
 import {
-  bringAlong,
   dropSet,
   highestEpoch,
   isRows,
@@ -24,9 +24,10 @@ import {
   listSets,
   recordedEpoch,
   renamePart,
+  renameRest,
   type StagingSet,
 } from './staging-sets.ts';
-import { DEDUPLICATION, landedParts, landingSettings } from './staging-settings.ts';
+import { DEDUPLICATION, partHandling, stagingSettings } from './staging-settings.ts';
 
 /** A run that has nothing more to do does not wait for a server that is gone. */
 const DROP_TIMEOUT_MS = 20_000;
@@ -38,7 +39,7 @@ export class Staging {
   readonly epoch: number;
   readonly #owner: Owner;
   /** Ends the heartbeats that wait for a server that is down: they would keep the process alive. */
-  readonly #letGo = new AbortController();
+  readonly #release = new AbortController();
   #heartbeat: NodeJS.Timeout | undefined;
 
   constructor(server: Server, pipeline: string, epoch: number, owner: Owner) {
@@ -68,7 +69,7 @@ export class Staging {
   async save(state: WorkState, signal: AbortSignal): Promise<void> {
     const owner = activeHere.has(this.#owner.nonce) ? this.#owner : null;
     const comment = JSON.stringify({ ...state, owner } satisfies WorkState);
-    await this.owned(
+    await this.fenced(
       () => this.server.repeatable(`ALTER TABLE ${this.table('rows')} MODIFY COMMENT ${literal(comment)}`, signal),
       signal,
     );
@@ -81,15 +82,15 @@ export class Staging {
       `CREATE TABLE IF NOT EXISTS ${this.table('lease')} (at DateTime64(3)) ENGINE = Memory SETTINGS max_rows_to_keep = 10, min_rows_to_keep = 1`,
       signal,
     );
-    await this.owned(() => this.server.command(beat, signal), signal);
+    await this.fenced(() => this.server.command(beat, signal), signal);
     // A failed beat needs no care: if the load was taken over or the server is gone, its next statement says so.
-    const beating = AbortSignal.any([signal, this.#letGo.signal]);
+    const beating = AbortSignal.any([signal, this.#release.signal]);
     this.#heartbeat = setInterval(() => void this.server.command(beat, beating).catch(() => {}), HEARTBEAT_MS);
     this.#heartbeat.unref();
   }
 
   /** Runs a statement that needs our tables. @throws TAKEN_OVER when another run has them now. */
-  async owned<T>(statement: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  async fenced<T>(statement: () => Promise<T>, signal: AbortSignal): Promise<T> {
     try {
       return await statement();
     } catch (error) {
@@ -123,15 +124,15 @@ export class Staging {
   }
 
   /** Ends the heartbeats; the tables stay for a next run. Idempotent. */
-  letGo(): void {
+  release(): void {
     clearInterval(this.#heartbeat);
-    this.#letGo.abort();
+    this.#release.abort();
     activeHere.delete(this.#owner.nonce);
   }
 
   /** Drops all tables of this epoch and of older ones; `rows` last, so that a kill leaves what tells the epoch. */
   async drop(signal: AbortSignal): Promise<void> {
-    this.letGo();
+    this.release();
     const sets = await listSets(this.server, this.pipeline, signal);
     for (const set of sets.reverse()) {
       if (set.epoch <= this.epoch) await dropSet(this.server, this.pipeline, set, signal);
@@ -155,11 +156,11 @@ export class Staging {
  * Runs what an owner does; when it fails, this process does not go on counting as at work, and where it was taken over it
  * leaves nothing behind.
  */
-export async function letGoOnFailure<T>(staging: Staging, body: () => Promise<T>): Promise<T> {
+export async function releaseOnFailure<T>(staging: Staging, body: () => Promise<T>): Promise<T> {
   try {
     return await body();
   } catch (error) {
-    staging.letGo();
+    staging.release();
     if (error instanceof DomainsyncError && error.code === 'TAKEN_OVER') {
       // What is left in spite of it goes with the next run.
       await staging.dropLate(AbortSignal.timeout(DROP_TIMEOUT_MS)).catch(() => {});
@@ -186,7 +187,7 @@ export async function createStaging(
   const epoch = Math.max(above, await highestEpoch(server, pipeline, signal)) + 1;
   const comment = literal(JSON.stringify({ ...state, owner } satisfies WorkState));
   const rows = server.table(stagingTable(pipeline, epoch, 'rows'));
-  const settings = await landingSettings(server, landedParts(state.file.size), signal);
+  const settings = await stagingSettings(server, partHandling(state.file.size), signal);
   try {
     // A MergeTree whatever the live table is: rows that replace one another must not be merged before they are counted.
     await server.command(
@@ -198,7 +199,7 @@ export async function createStaging(
     throw error;
   }
   const staging = new Staging(server, pipeline, epoch, owner);
-  return letGoOnFailure(staging, async () => {
+  return releaseOnFailure(staging, async () => {
     // Two that read different epochs both get a table. The later one sees the other's, unless that is of an epoch whose
     // load has ended since: then it is the other that was too slow, and finds its own epoch on record.
     const recorded = await recordedEpoch(server, pipeline, signal);
@@ -248,8 +249,8 @@ export async function takeOver(
     throw raced ? runElsewhere(pipeline) : error;
   }
   const staging = new Staging(server, pipeline, epoch, owner);
-  return letGoOnFailure(staging, async () => {
-    await bringAlong(server, pipeline, epoch, signal);
+  return releaseOnFailure(staging, async () => {
+    await renameRest(server, pipeline, epoch, signal);
     if (set.work !== null && set.work.key !== LOST_KEY) await staging.save(set.work, signal);
     await createBlocksTable(staging, signal);
     await staging.startHeartbeat(signal);

@@ -1,26 +1,27 @@
 /** Statements on the staging tables of a load: each fails with TAKEN_OVER when another run has the tables now. */
+
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { StagingPart } from '../sql/names.ts';
 import type { Staging } from './staging.ts';
 
 /** A statement that may be done twice: retried. */
 export async function repeatable(staging: Staging, sql: string, signal: AbortSignal): Promise<void> {
-  await staging.owned(() => staging.server.repeatable(sql, signal), signal);
+  await staging.fenced(() => staging.server.repeatable(sql, signal), signal);
 }
 
 /** A statement that is done once. */
 export async function statement(staging: Staging, sql: string, signal: AbortSignal): Promise<void> {
-  await staging.owned(() => staging.server.command(sql, signal), signal);
+  await staging.fenced(() => staging.server.command(sql, signal), signal);
 }
 
 /** The one number that a SELECT gives as `n`. */
 export async function numberOf(staging: Staging, sql: string, signal: AbortSignal): Promise<number> {
-  const [row] = await staging.owned(() => staging.server.query<{ n: string }>(sql, signal), signal);
+  const [row] = await staging.fenced(() => staging.server.query<{ n: string }>(sql, signal), signal);
   return Number(row?.n);
 }
 
 /** Drops what a kill left of a staging table and creates it, where a definition is given. @returns its qualified name */
-export async function remade(
+export async function recreate(
   staging: Staging,
   part: StagingPart,
   definition: string | null,
@@ -38,7 +39,12 @@ export async function remade(
  * server in between leaves it as `fence`, which take-over puts right.
  * @param table qualified and quoted
  */
-export async function moveIn(staging: Staging, table: string, part: StagingPart, signal: AbortSignal): Promise<void> {
+export async function moveIntoStaging(
+  staging: Staging,
+  table: string,
+  part: StagingPart,
+  signal: AbortSignal,
+): Promise<void> {
   const [rows, fence] = [staging.table('rows'), staging.table('fence')];
   const moves = [`${rows} TO ${fence}`, `${table} TO ${staging.table(part)}`, `${fence} TO ${rows}`];
   await statement(staging, `RENAME TABLE ${moves.join(', ')}`, signal);

@@ -1,4 +1,5 @@
 /** A record that nothing else would bring back: it is not taken to be there before it is seen. */
+
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Server } from '../server/client.ts';
 

@@ -1,14 +1,14 @@
 /** What a pipeline's table holds, as the modes mean it; its state is null where there is no table. */
+
 import { DomainsyncError } from '../../../src/common/errors.ts';
-import type { Held, RemoteFile } from '../../../src/types/index.ts';
-import { readHeld } from '../load/exchange.ts';
+import type { LoadedSnapshot, RemoteFile } from '../../../src/types/index.ts';
 import type { Server } from '../server/client.ts';
 import { literal } from '../sql/names.ts';
 import { MAX_REVISION, revisionAbove } from '../sql/row-version.ts';
 import type { TableMode } from '../sql/schema.ts';
-import type { LiveTable } from './live-table.ts';
-import { heldFiles } from './loaded-files.ts';
-import { type HeldSource, isNewer, type LiveState } from './table-comment.ts';
+import { type LiveTable, snapshotInComment } from './live-table.ts';
+import { listSnapshots } from './loaded-files.ts';
+import { isNewer, type LiveState, type SnapshotRecord } from './table-comment.ts';
 
 /** The part of a table that a pipeline loads. */
 export interface TablePart {
@@ -27,36 +27,36 @@ export function previousTable(table: string): string {
 }
 
 /** The newest file, with what else a decision needs: older files in mode `append`, one rolled back in mode `replace`. */
-export async function holding(
+export async function currentSnapshot(
   server: Server,
   state: LiveState | null,
   { table, mode, source }: TablePart,
   signal: AbortSignal,
-): Promise<Held | null> {
+): Promise<LoadedSnapshot | null> {
   const held = state?.sources[source];
   if (state === null || held === undefined) return null;
   if (mode === 'append') {
-    const files = await heldFiles(server, { id: state.id, source }, signal);
+    const files = await listSnapshots(server, { id: state.id, source }, signal);
     return { ...held, earlier: files.filter(({ date }) => date < held.date) };
   }
   if (mode === 'sync') return held;
-  const previous = await readHeld(server, previousTable(table), source, signal);
+  const previous = await snapshotInComment(server, previousTable(table), source, signal);
   if (previous === null || !isNewer(previous, held)) return held;
   const { file, date, size, etag } = previous;
   return { ...held, rolledBack: { file, date, size, etag } };
 }
 
 /** What is held that a load of a file has to be compared with: in mode `append` only what there is of its date. */
-export async function heldBeside(
+export async function predecessorOf(
   server: Server,
   state: LiveState | null,
   { mode, source }: TablePart,
   file: Pick<RemoteFile, 'date'>,
   signal: AbortSignal,
-): Promise<HeldSource | undefined> {
+): Promise<SnapshotRecord | undefined> {
   const held = state?.sources[source];
   if (state === null || held === undefined || mode !== 'append') return held;
-  const files = await heldFiles(server, { id: state.id, source }, signal);
+  const files = await listSnapshots(server, { id: state.id, source }, signal);
   return files.find(({ date }) => date === file.date);
 }
 
@@ -67,7 +67,7 @@ export async function heldBeside(
  */
 export async function revisionOf(
   server: Server,
-  { live, held }: { readonly live: LiveTable | null; readonly held: HeldSource | undefined },
+  { live, held }: { readonly live: LiveTable | null; readonly held: SnapshotRecord | undefined },
   { source, stays }: Pick<TablePart, 'source' | 'stays'>,
   file: Pick<RemoteFile, 'date'>,
   signal: AbortSignal,

@@ -3,10 +3,11 @@
  * (CREATE TABLE AS, a backup that is restored), and would tell of files that the copy does not hold; the UUID that the server
  * gave the table is never copied, and stays with it through EXCHANGE and RENAME.
  */
+
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Server } from '../server/client.ts';
 import { literal } from '../sql/names.ts';
-import { commentOf, type LiveState, parseComment } from './table-comment.ts';
+import { commentOf, type LiveState, parseComment, type SnapshotRecord } from './table-comment.ts';
 
 /** What system.tables says of a table. */
 export interface TableFacts {
@@ -70,6 +71,26 @@ WHERE database = {database:String} AND name != {name:String} AND startsWith(comm
     const other = parseComment<LiveState>(comment);
     return other?.id === state.id && other.uuid !== undefined;
   });
+}
+
+/** What a table's own comment says that it holds; null when there is no such table, or it holds nothing. */
+export async function snapshotInComment(
+  server: Server,
+  table: string,
+  source: string,
+  signal: AbortSignal,
+): Promise<SnapshotRecord | null> {
+  const record = await recordOf(server, (await tableFacts(server, [table], signal)).get(table), signal);
+  return record?.sources[source] ?? null;
+}
+
+/** The record of a table that there may be. */
+export async function recordOf(
+  server: Server,
+  facts: TableFacts | undefined,
+  signal: AbortSignal,
+): Promise<LiveState | null> {
+  return facts === undefined ? null : liveTableOf(server, facts, signal);
 }
 
 /**

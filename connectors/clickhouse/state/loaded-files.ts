@@ -3,13 +3,14 @@
  * keeps it in domainsync_held, where each write is one INSERT, the newest counts however late an older one comes, and
  * pipelines that share a table do not overwrite one another's.
  */
+
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Server } from '../server/client.ts';
 import { refuseReplicatedTables } from '../server/placement.ts';
 import { HELD_TABLE } from '../sql/names.ts';
 import { insertRecord } from './confirmed-insert.ts';
 import { type LiveTable, liveTableOf, tableFacts } from './live-table.ts';
-import { type HeldSource, isNewer } from './table-comment.ts';
+import { isNewer, type SnapshotRecord } from './table-comment.ts';
 
 /** What a live table is and holds; null when there is no table. @throws DESTINATION_FOREIGN_TABLE, DESTINATION_REFUSED for a replicated one */
 export async function readLiveState(server: Server, table: string, signal: AbortSignal): Promise<LiveTable | null> {
@@ -18,10 +19,10 @@ export async function readLiveState(server: Server, table: string, signal: Abort
   if (facts === undefined) return null;
   refuseReplicatedTables(server.database, [...found.values()]);
   const live = await liveTableOf(server, facts, signal);
-  if (live === null) throw foreign(`${server.database}.${table}`);
+  if (live === null) throw foreignTable(`${server.database}.${table}`);
   if (!found.has(HELD_TABLE)) return live;
-  const sources: Record<string, HeldSource> = { ...live.sources };
-  for (const [source, held] of await newestHeld(server, live.id, signal)) {
+  const sources: Record<string, SnapshotRecord> = { ...live.sources };
+  for (const [source, held] of await newestSnapshots(server, live.id, signal)) {
     const before = sources[source];
     if (before === undefined || isNewer(held, before)) sources[source] = held;
   }
@@ -29,36 +30,36 @@ export async function readLiveState(server: Server, table: string, signal: Abort
 }
 
 /** The newest file of every source of a table. */
-async function newestHeld(server: Server, id: string, signal: AbortSignal): Promise<[string, HeldSource][]> {
+async function newestSnapshots(server: Server, id: string, signal: AbortSignal): Promise<[string, SnapshotRecord][]> {
   const rows = await server.query<{ source: string; held: string }>(
     `SELECT source, held FROM ${server.table(HELD_TABLE)} WHERE table_id = {id:String}
 ORDER BY source, file_date DESC, version DESC LIMIT 1 BY source`,
     signal,
     { id },
   );
-  return rows.map(({ source, held }) => [source, JSON.parse(held) as HeldSource]);
+  return rows.map(({ source, held }) => [source, JSON.parse(held) as SnapshotRecord]);
 }
 
 /** Every file of one source of a table, the newest first. */
-export async function heldFiles(
+export async function listSnapshots(
   server: Server,
   { id, source }: { readonly id: string; readonly source: string },
   signal: AbortSignal,
-): Promise<HeldSource[]> {
+): Promise<SnapshotRecord[]> {
   const rows = await server.query<{ held: string }>(
     `SELECT held FROM ${server.table(HELD_TABLE)} WHERE table_id = {id:String} AND source = {source:String}
 ORDER BY file_date DESC, version DESC LIMIT 1 BY file_date`,
     signal,
     { id, source },
   );
-  return rows.map(({ held }) => JSON.parse(held) as HeldSource);
+  return rows.map(({ held }) => JSON.parse(held) as SnapshotRecord);
 }
 
 /** Records what a table holds now. Harmless when repeated, or when it comes after a newer one. */
-export async function saveHeld(
+export async function saveSnapshot(
   server: Server,
   { id, source }: { readonly id: string; readonly source: string },
-  held: HeldSource,
+  held: SnapshotRecord,
   signal: AbortSignal,
 ): Promise<void> {
   // A date's revisions follow one another; epochs, which never come again, order loads of one revision.
@@ -83,7 +84,7 @@ export async function saveHeld(
 }
 
 /** The error for a table that has a name of ours, and is not. */
-export function foreign(table: string): DomainsyncError {
+export function foreignTable(table: string): DomainsyncError {
   return new DomainsyncError(
     'DESTINATION_FOREIGN_TABLE',
     `the table ${table} exists and was not made by domainsync (its comment says otherwise)`,

@@ -2,7 +2,8 @@
  * What pipelines have left that the configuration does not have any more, or does not have load into the same table: renamed,
  * removed, changed, or of another configuration. Their tables are left alone.
  */
-import type { LeftBehind } from '../../../src/types/index.ts';
+
+import type { Orphan } from '../../../src/types/index.ts';
 import type { Server } from '../server/client.ts';
 import { readLiveState } from './loaded-files.ts';
 import { type LiveState, parseComment, type WorkState } from './table-comment.ts';
@@ -13,18 +14,18 @@ const STAGING = /^domainsync_staging_([a-z0-9-]+)_\d+_rows$/;
  * Looks through the tables of the configured database.
  * @param configured the pipelines that there are, by name; and the table that each loads into, if it does
  */
-export async function leftBehind(
+export async function findOrphans(
   server: Server,
   configured: ReadonlyMap<string, string | undefined>,
   signal: AbortSignal,
-): Promise<LeftBehind[]> {
+): Promise<Orphan[]> {
   const tables = await server.query<{ name: string; comment: string }>(
     `SELECT name, comment FROM system.tables
 WHERE database = {database:String} AND startsWith(comment, '{"domainsync"') ORDER BY name`,
     signal,
     { database: server.database },
   );
-  const found: LeftBehind[] = [];
+  const found: Orphan[] = [];
   for (const { name, comment } of tables) {
     const object = `${server.database}.${name}`;
     const staging = STAGING.exec(name)?.[1];

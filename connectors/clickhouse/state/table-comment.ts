@@ -4,15 +4,21 @@
  * - A staging `rows` table says which load it belongs to, and how far that is.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { type Column, type Held, type LoadRequest, type LoadResult, sourceKey } from '../../../src/types/index.ts';
-import type { SourceColumns } from '../load/source-columns.ts';
+import {
+  type Column,
+  type LoadedSnapshot,
+  type LoadRequest,
+  type LoadResult,
+  sourceKey,
+} from '../../../src/types/index.ts';
 import type { TableMode } from '../sql/schema.ts';
+import type { SourceColumns } from './source-columns.ts';
 
 /** Raised when the encoding or the hash changes, so that rows of older loads are not taken for rows of this one. */
 export const CODEC_VERSION = 1;
 
 /** What a live table holds of one source, and the load that brought it: history is repaired from it. */
-export interface HeldSource extends Held, SourceColumns {
+export interface SnapshotRecord extends LoadedSnapshot, SourceColumns {
   readonly run: RunRecord;
   /** layoutOf the columns that it was loaded with: hashes of another layout cannot be compared. */
   readonly layout: string;
@@ -43,7 +49,7 @@ export interface LiveState {
   readonly layout: string;
   /** Names of the columns that it was made with: a column more is the user's. */
   readonly columns: readonly string[];
-  readonly sources: Readonly<Record<string, HeldSource>>;
+  readonly sources: Readonly<Record<string, SnapshotRecord>>;
 }
 
 /**
@@ -100,7 +106,7 @@ export function layoutOf(columns: readonly Column[]): string {
 }
 
 /** Whether what is held came after another: by file date, then by revision of that date. */
-export function isNewer(held: Held, than: Held): boolean {
+export function isNewer(held: LoadedSnapshot, than: LoadedSnapshot): boolean {
   return held.date === than.date ? held.revision > than.revision : held.date > than.date;
 }
 

@@ -1,8 +1,8 @@
 /** What `check` finds out. */
 import type { DomainsyncError } from '../../common/errors.ts';
 import type { Decision } from '../../pipeline/decide.ts';
-import type { Held, RemoteFile } from '../../types/index.ts';
-import type { RequestsLeft, Room, ServerFacts } from '../app.ts';
+import type { DiskSpace, LoadedSnapshot, RemoteFile, RequestsLeft } from '../../types/index.ts';
+import type { ServerFacts } from '../app.ts';
 import type { KeyReport } from './check-key.ts';
 
 /** What a sync would do with one destination of a pipeline, and why. */
@@ -12,10 +12,10 @@ export interface CheckReport {
   readonly destination: string;
   readonly newest: RemoteFile | null;
   /** Null also where it is not known: then an error says why. */
-  readonly held: Held | null;
+  readonly held: LoadedSnapshot | null;
   readonly server: ServerFacts | null;
   /** Of a download that a sync would do. */
-  readonly room: Room | null;
+  readonly room: DiskSpace | null;
   readonly action: Decision | 'fail';
   readonly reason: string;
   /** All that a sync would fail with; the first decides the exit code. */

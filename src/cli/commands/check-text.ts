@@ -2,7 +2,8 @@
 import type { DomainsyncError } from '../../common/errors.ts';
 import { formatBytes, formatDuration, formatNumber } from '../../common/format.ts';
 import { printable } from '../../common/printable.ts';
-import type { App, RequestsLeft, Room } from '../app.ts';
+import type { DiskSpace, RequestsLeft } from '../../types/index.ts';
+import type { App } from '../app.ts';
 import { formatError, printTable } from '../output.ts';
 import { redacted } from '../redacted-output.ts';
 import { keyText } from './check-key.ts';
@@ -80,7 +81,7 @@ function noAccessText(errors: readonly DomainsyncError[]): string {
   return code === 'SOURCE_NO_ACCESS' ? 'no' : `not known: ${code ?? 'the service was not asked'}`;
 }
 
-function roomText({ folder, needed, free }: Room): string {
+function roomText({ folder, needed, free }: DiskSpace): string {
   const wanted = needed === null ? 'a download of unknown size' : `${formatBytes(needed)} to download`;
   return `${wanted}, ${free === null ? 'unknown room' : `${formatBytes(free)} free`} in ${folder}`;
 }

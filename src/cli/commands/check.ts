@@ -3,8 +3,8 @@
 import { asDomainsyncError, type DomainsyncError } from '../../common/errors.ts';
 import { type Decision, decide } from '../../pipeline/decide.ts';
 import { withKnownDatasets } from '../../pipeline/known-datasets.ts';
-import { heldDocument } from '../../pipeline/snapshot-document.ts';
-import type { Destination, Held, RemoteFile } from '../../types/index.ts';
+import { snapshotDocument } from '../../pipeline/snapshot-document.ts';
+import type { Destination, LoadedSnapshot, RemoteFile } from '../../types/index.ts';
 import type { App, PipelineHandle, ServerFacts } from '../app.ts';
 import { localFile } from '../local-file.ts';
 import { errorDocument, printJson } from '../output.ts';
@@ -75,14 +75,14 @@ async function checkDestination(
   { force, fromFile }: SyncOptions,
 ): Promise<Omit<CheckReport, 'pipeline' | 'server'>> {
   try {
-    const held = await destination.held(app.signal, force);
+    const held = await destination.loadedSnapshot(app.signal, force);
     const facts = { destination: destination.name, newest, held };
     if (newest === null) {
       const errors = failure === null ? [] : [failure];
       return { ...facts, room: null, action: 'fail', reason: reasonOf(errors), errors };
     }
     const action = decide(held, newest, force);
-    const room = action === 'load' && fromFile === undefined ? await app.room(target, newest) : null;
+    const room = action === 'load' && fromFile === undefined ? await app.diskSpace(target, newest) : null;
     const refused = action === 'load' ? await refusalOf(destination, app.signal) : null;
     const errors = [refused, room?.error].filter((error) => error != null);
     if (errors.length > 0) return { ...facts, room, action: 'fail', reason: reasonOf(errors), errors };
@@ -94,7 +94,7 @@ async function checkDestination(
 
 async function refusalOf(destination: Destination, signal: AbortSignal): Promise<DomainsyncError | null> {
   try {
-    await destination.refuse?.(signal);
+    await destination.preflight?.(signal);
     return null;
   } catch (error) {
     return asDomainsyncError(error);
@@ -102,7 +102,7 @@ async function refusalOf(destination: Destination, signal: AbortSignal): Promise
 }
 
 /** Why a sync would do what it would do. */
-function whyOf(action: Decision, held: Held | null, newest: RemoteFile): string {
+function whyOf(action: Decision, held: LoadedSnapshot | null, newest: RemoteFile): string {
   if (held === null) return 'nothing is loaded yet';
   if (action === 'older') return `what is loaded is newer (${held.date})`;
   if (action === 'current') return 'it is loaded';
@@ -127,7 +127,7 @@ function checkDocument({ key, requestsLeft, pipelines }: Checked, redact: (text:
       const [first] = errors;
       return {
         ...rest,
-        held: held === null ? null : heldDocument(held),
+        held: held === null ? null : snapshotDocument(held),
         room: room === null ? null : { folder: room.folder, needed: room.needed, free: room.free },
         ...(first === undefined ? {} : errorDocument(first, redact)),
         ...(errors.length < 2 ? {} : { errors: errors.map((error) => errorDocument(error, redact)['error']) }),

@@ -1,7 +1,7 @@
 /** `domainsync rollback`: what was there before the last file, where a destination keeps it (mode `replace`). */
 import { DomainsyncError } from '../../common/errors.ts';
 import { formatNumber } from '../../common/format.ts';
-import { heldDocument } from '../../pipeline/snapshot-document.ts';
+import { snapshotDocument } from '../../pipeline/snapshot-document.ts';
 import type { Destination, RolledBack } from '../../types/index.ts';
 import type { App } from '../app.ts';
 import { printJson } from '../output.ts';
@@ -19,7 +19,7 @@ export async function rollbackCommand(app: App, name: string): Promise<number> {
       });
     }
     const { from, to } = await destination.rollback(app.signal);
-    if (app.json) printJson({ pipeline: name, from: heldDocument(from), to: heldDocument(to) }, app.out);
+    if (app.json) printJson({ pipeline: name, from: snapshotDocument(from), to: snapshotDocument(to) }, app.out);
     else {
       app.out.write(
         `${name}: rolled back from ${from.file} to ${to.file} (${formatNumber(to.rows)} rows); ${from.file} is not loaded again without --force\n`,

@@ -1,8 +1,8 @@
 /** `domainsync status` and `domainsync rejects`: what the destinations hold, and what was left out. */
 
 import { formatDuration, formatNumber } from '../../common/format.ts';
-import { heldDocument } from '../../pipeline/snapshot-document.ts';
-import type { DestinationStatus, Held, RecordedReject } from '../../types/index.ts';
+import { snapshotDocument } from '../../pipeline/snapshot-document.ts';
+import type { DestinationStatus, LoadedSnapshot, RecordedReject } from '../../types/index.ts';
 import type { App } from '../app.ts';
 import { printJson, printTable } from '../output.ts';
 import { selectPipelines } from '../select-pipelines.ts';
@@ -17,15 +17,15 @@ export async function statusCommand(app: App, names: readonly string[]): Promise
     }
   }
   // Whoever asks for one pipeline does not ask for what is not there.
-  const left = names.length === 0 && statuses.length > 0 ? await app.leftBehind() : [];
+  const left = names.length === 0 && statuses.length > 0 ? await app.orphans() : [];
   if (app.json) {
     const leftBehind = left.map(({ held, ...rest }) => ({
       ...rest,
-      held: held === null ? null : heldDocument(held),
+      held: held === null ? null : snapshotDocument(held),
     }));
     const pipelines = statuses.map(({ held, ...rest }) => ({
       ...rest,
-      held: held === null ? null : heldDocument(held),
+      held: held === null ? null : snapshotDocument(held),
     }));
     printJson({ pipelines, leftBehind }, app.out);
     return 0;
@@ -58,7 +58,7 @@ export async function statusCommand(app: App, names: readonly string[]): Promise
 }
 
 /** The file, and how much of it where that is not all. */
-function holds({ file, partial }: Held): string {
+function holds({ file, partial }: LoadedSnapshot): string {
   if (partial === undefined) return file;
   return `${file} (${formatNumber(partial.sent)} of ${formatNumber(partial.of)} messages)`;
 }

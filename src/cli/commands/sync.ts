@@ -40,7 +40,7 @@ export async function syncCommand(app: App, names: readonly string[], options: S
 
 function localSource(path: string, date: string | undefined): RunJob['source'] {
   const spool = localFile(path, date);
-  return { newest: async () => spool.file, open: async () => spool, tidy: async () => {} };
+  return { newest: async () => spool.file, open: async () => spool, prune: async () => {} };
 }
 
 function exitCodeOf(reports: readonly SyncReport[]): number {

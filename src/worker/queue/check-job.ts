@@ -107,7 +107,7 @@ async function look(
   try {
     for (const destination of await handle.destinations(stop)) {
       try {
-        decisions.push(decide(await destination.held(stop), newest, false));
+        decisions.push(decide(await destination.loadedSnapshot(stop), newest, false));
       } catch (error) {
         fault ??= asDomainsyncError(error);
       } finally {

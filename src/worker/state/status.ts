@@ -1,7 +1,7 @@
 /** All that the status page, `GET /api/status`, `/healthz` and `/metrics` tell: of every pipeline, from every worker. */
 
 import { DomainsyncError } from '../../common/errors.ts';
-import { heldDocument } from '../../pipeline/snapshot-document.ts';
+import { snapshotDocument } from '../../pipeline/snapshot-document.ts';
 import { type DestinationStatus, type RecordedRun, sourceKey } from '../../types/index.ts';
 import type { Current } from '../current-setup.ts';
 import { within } from '../deadline.ts';
@@ -121,7 +121,7 @@ export async function readStatus(options: StatusOptions): Promise<StatusDocument
         trouble: told.trouble === null ? null : shownTrouble(told.trouble),
         destinations: destinations.map((one) => ({
           ...one,
-          held: one.held === null ? null : heldDocument(one.held),
+          held: one.held === null ? null : snapshotDocument(one.held),
           ageSeconds: ageOf(one),
         })),
         destinationError: error,

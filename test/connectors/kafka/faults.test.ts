@@ -76,7 +76,7 @@ test('a run that is interrupted while sending is gone on with', async () => {
   expect(held).toMatchObject({ file: first.name, partial: { of: ROWS } });
   expect(held?.partial?.sent).toBe((await kafka.messages('half')).length);
   expect((await load('half', first)).kind).toBe('loaded');
-  expect((await to.held(NEVER))?.partial).toBeUndefined();
+  expect((await to.loadedSnapshot(NEVER))?.partial).toBeUndefined();
   expect(await faultsOf('half', [first])).toEqual([]);
 });
 
@@ -153,7 +153,7 @@ test('a topic that is deleted in mid-run: told, and everything is published agai
     code: 'DESTINATION_REFUSED',
     message: 'topic gone was deleted while it was being written to',
   });
-  expect(await kafka.destination('gone', SMALL).held(NEVER)).toBeNull();
+  expect(await kafka.destination('gone', SMALL).loadedSnapshot(NEVER)).toBeNull();
   expect((await load('gone', first)).kind).toBe('loaded');
   await load('gone', second);
   expect(await faultsOf('gone', [first, second])).toEqual([]);

@@ -78,7 +78,7 @@ test.each(Object.entries(LIMITS))(
     await lab.load(to(), pipeline, fileOf('a', dateOf(0)));
     const limited = lab.load(to(lab.signIn(user)), pipeline, fileOf('b', dateOf(1)));
     await expect(limited).rejects.toMatchObject({ code: 'DESTINATION_REFUSED', hint: expect.stringMatching(hint) });
-    expect((await to().held(NEVER))?.date).toBe(dateOf(0));
+    expect((await to().loadedSnapshot(NEVER))?.date).toBe(dateOf(0));
     expect(await lab.query(`SELECT count() AS n FROM lab.limit_${user}_live`)).toEqual([{ n: '200' }]);
     await lab.load(to(), pipeline, fileOf('b', dateOf(1)));
     expect(seen(await stateOf(lab, `limit_${user}`, dateOf(1)))).toEqual(seen(peace[1]));

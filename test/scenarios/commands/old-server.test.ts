@@ -84,7 +84,7 @@ ${pipelines.join('\n')}
         }
         // The index of what a pipeline publishes to Kafka lies on the server too.
         const index = new ClickHousePublishedIndex(server, { pipeline: 'p', history: { runs: 60, rejects: 60 } });
-        await expect(index.refuse(NEVER)).rejects.toMatchObject(refusal);
+        await expect(index.preflight(NEVER)).rejects.toMatchObject(refusal);
         await expect(index.claim(NEVER)).rejects.toMatchObject(refusal);
         expect(sandbox.log.filter(({ path, bytes }) => path.startsWith('/api/download') && bytes > 1)).toEqual([]);
         expect(await tables()).toEqual(before);

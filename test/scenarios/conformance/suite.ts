@@ -51,7 +51,7 @@ export function certify(name: string, open: () => Promise<Candidate>, flags: Fla
     });
     expect(await candidate.rows(pipeline)).toEqual(expectedRows(file));
     const to = candidate.destination(pipeline);
-    expect(await to.held(NEVER)).toMatchObject({ file: file.name, date: file.date, revision: 0, rows: 200 });
+    expect(await to.loadedSnapshot(NEVER)).toMatchObject({ file: file.name, date: file.date, revision: 0, rows: 200 });
     const rejects = await to.rejects(10, NEVER);
     expect(rejects.map(({ reason, raw }) => ({ reason, raw }))).toEqual(
       [239, 159, 79].map((n) => ({ reason: 'invalid-json', raw: `{"Domain":"host-${n}"` })),
@@ -79,7 +79,7 @@ export function certify(name: string, open: () => Promise<Candidate>, flags: Fla
     expect(await candidate.rows(pipeline)).toEqual(expectedRows(file));
     const revision = { ...fileOf('b', dateOf(5)), name: file.name };
     expect((await load(pipeline, revision)).kind).toBe('loaded');
-    expect(await candidate.destination(pipeline).held(NEVER)).toMatchObject({ revision: 1, date: dateOf(5) });
+    expect(await candidate.destination(pipeline).loadedSnapshot(NEVER)).toMatchObject({ revision: 1, date: dateOf(5) });
     expect(await candidate.rows(pipeline)).toEqual(expectedRows(revision));
   });
 
@@ -208,7 +208,7 @@ class Observed implements Destination {
     this.#told = told;
   }
 
-  held = (signal: AbortSignal) => this.#of.held(signal);
+  loadedSnapshot = (signal: AbortSignal) => this.#of.loadedSnapshot(signal);
   recover = (keep: boolean, signal: AbortSignal) => this.#of.recover(keep, signal);
   status = (signal: AbortSignal) => this.#of.status(signal);
   rejects = (limit: number, signal: AbortSignal) => this.#of.rejects(limit, signal);

@@ -48,7 +48,7 @@ test('every file stays; older ones are taken in, a revision takes the place of t
   expect(await rows('all_live')).toEqual(['c.de 2026-01-03', 'd.de 2026-01-03']);
   expect(await load('all', file('2026-01-02', ['x.de'], ' anew'))).toMatchObject({ kind: 'loaded' });
   expect(await rows('all')).toEqual(['a.de 2026-01-01', 'c.de 2026-01-03', 'd.de 2026-01-03', 'x.de 2026-01-02 anew']);
-  expect((await destination('all').held(NEVER))?.date).toBe('2026-01-03');
+  expect((await destination('all').loadedSnapshot(NEVER))?.date).toBe('2026-01-03');
   const [made] = await lab.query(`SELECT sorting_key FROM system.tables WHERE database = 'lab' AND name = 'all'`);
   expect(made).toEqual({ sorting_key: 'domain, _file_date' });
 });

@@ -71,7 +71,7 @@ test.each(MODES)('yesterday’s rows put back are not taken for today’s file: 
 
   await expect(load(table, SECOND, options)).rejects.toMatchObject(COPIED);
   const destination = lab.destination(table, options);
-  await expect(destination.held(NEVER)).rejects.toMatchObject(COPIED);
+  await expect(destination.loadedSnapshot(NEVER)).rejects.toMatchObject(COPIED);
   await expect(destination.status(NEVER)).rejects.toMatchObject(COPIED);
   expect(await rows(table)).toEqual(before);
 

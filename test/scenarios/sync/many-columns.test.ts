@@ -1,6 +1,6 @@
 /** Files with more source columns than fit into a statement: all are kept, and what is new or gone is told as far as names are. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { columnNews, keep, type SourceColumns } from '../../../connectors/clickhouse/load/source-columns.ts';
+import { columnNews, keep, type SourceColumns } from '../../../connectors/clickhouse/state/source-columns.ts';
 import type { RunOutcome } from '../../../src/pipeline/run.ts';
 import { describeOutcome } from '../../../src/pipeline/sync-report.ts';
 import { type Lab, openLab } from '../../support/clickhouse/lab.ts';

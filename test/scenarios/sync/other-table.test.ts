@@ -87,7 +87,7 @@ test('while one is at work the other says what it waits for; where it has nothin
   const told: unknown[] = [];
   const meet = async (): Promise<void> => {
     told.push(await runIntoSecond('busy', file.date));
-    told.push(await second.refuse(NEVER).catch((error: unknown) => error));
+    told.push(await second.preflight(NEVER).catch((error: unknown) => error));
   };
   await lab.load(second, 'busy', fileOf('a', dateOf(0)));
   await heldUpAfter(12, meet, () => lab.load(lab.destination('busy'), 'busy', file));

@@ -58,7 +58,7 @@ async function lives(profile: keyof typeof PROFILES): Promise<unknown> {
     (await killedAfter(20, () => sync.load('b', 1))).hit,
     await sync.load('b', 1),
     await sync.load('a', 2),
-    await sync.to.refuse(NEVER),
+    await sync.to.preflight(NEVER),
     (await sync.to.rejects(10, NEVER)).map(({ line, reason, raw }) => [line, reason, raw]),
     await replace.load('a', 0),
     await replace.load('b', 1),

@@ -121,11 +121,11 @@ export async function openLab(users: string | null = null): Promise<Lab> {
   };
 }
 
-function sourceOf(path: string, { name, date, bytes, etag }: LabFile): Pick<Source, 'newest' | 'open' | 'tidy'> {
+function sourceOf(path: string, { name, date, bytes, etag }: LabFile): Pick<Source, 'newest' | 'open' | 'prune'> {
   const file: RemoteFile = { name, date, size: bytes.length, etag: etag ?? null, lastModified: null };
   return {
     newest: async () => file,
     open: async () => openLocalFile(path, file),
-    tidy: async () => {},
+    prune: async () => {},
   };
 }

@@ -51,9 +51,9 @@ test('of a table that was made too late the next owner keeps the one before', as
   const pipeline = 'again';
   const old = await create(pipeline);
   await lab.command(`INSERT INTO ${old.table('blocks')} (block) VALUES (7)`);
-  old.letGo();
+  old.release();
   const next = await takeOver(lab.server, pipeline, await newest(pipeline), NEVER);
-  next.letGo();
+  next.release();
   for (const part of ['blocks', 'next'] as const)
     await lab.command(`CREATE TABLE ${old.table(part)} AS ${next.table('blocks')}`);
   const last = await takeOver(lab.server, pipeline, await newest(pipeline), NEVER);
@@ -78,5 +78,5 @@ test('who was taken over drops what it made too late, but nothing that is still 
   await lab.command(`ALTER TABLE lab.domainsync_staging_${pipeline}_${old.epoch + 1}_rows MODIFY COMMENT '${comment}'`);
   await old.dropLate(NEVER);
   expect(await parts(pipeline)).toEqual([['blocks', 'rows']]);
-  old.letGo();
+  old.release();
 });

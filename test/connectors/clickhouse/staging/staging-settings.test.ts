@@ -1,6 +1,6 @@
 /** Tables that rows land in, on a real server: what becomes of their parts. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { landedParts, landingSettings } from '../../../../connectors/clickhouse/staging/staging-settings.ts';
+import { partHandling, stagingSettings } from '../../../../connectors/clickhouse/staging/staging-settings.ts';
 import { type Lab, NEVER, openLab } from '../../../support/clickhouse/lab.ts';
 import { until } from '../../../support/until.ts';
 
@@ -17,13 +17,13 @@ beforeAll(async () => {
 afterAll(() => lab.close());
 
 test('parts of files of usual size stay as they landed; of large ones, or of unknown size, they are merged', () => {
-  expect([1, 1.4e9, 1.6e9, null].map(landedParts)).toEqual(['unmerged', 'unmerged', 'merged', 'merged']);
+  expect([1, 1.4e9, 1.6e9, null].map(partHandling)).toEqual(['unmerged', 'unmerged', 'merged', 'merged']);
 });
 
 /** Lands blocks of ten rows. @returns how many parts there are then */
 async function land(table: string, parts: 'unmerged' | 'merged'): Promise<number> {
   const { server } = lab;
-  const settings = await landingSettings(server, parts, NEVER);
+  const settings = await stagingSettings(server, parts, NEVER);
   await server.command(
     `CREATE TABLE ${server.table(table)} (n UInt64) ENGINE = MergeTree ORDER BY n SETTINGS ${settings}`,
     NEVER,

@@ -82,7 +82,7 @@ test('of eight that start a load at once, one gets it', async () => {
 test('of eight that take a load over at once, one gets it', async () => {
   for (let round = 0; round < 3; round += 1) {
     const pipeline = freshPipeline();
-    (await create(pipeline)).letGo();
+    (await create(pipeline)).release();
     const set = await newest(pipeline);
     const attempts = Array.from({ length: 8 }, () => takeOver(lab.server, pipeline, set, NEVER));
     expect(await outcomes(attempts)).toEqual({ won: 1, RUN_ELSEWHERE: 7 });
@@ -93,16 +93,16 @@ test('of eight that take a load over at once, one gets it', async () => {
 test('who was taken over can do nothing more, and what it left is whole', async () => {
   const pipeline = freshPipeline();
   const old = await create(pipeline);
-  old.letGo();
+  old.release();
   const now = await takeOver(lab.server, pipeline, await newest(pipeline), NEVER);
   expect(now.epoch).toBe(old.epoch + 1);
   const statements = [
     () => old.save(WORK as WorkState, NEVER),
-    () => old.owned(() => lab.command(`INSERT INTO ${old.table('rows')} (domain) VALUES ('late')`), NEVER),
-    () => old.owned(() => lab.command(`EXCHANGE TABLES ${old.table('rows')} AND lab.model`), NEVER),
+    () => old.fenced(() => lab.command(`INSERT INTO ${old.table('rows')} (domain) VALUES ('late')`), NEVER),
+    () => old.fenced(() => lab.command(`EXCHANGE TABLES ${old.table('rows')} AND lab.model`), NEVER),
     () =>
-      old.owned(() => lab.command(`ALTER TABLE lab.model ATTACH PARTITION tuple() FROM ${old.table('rows')}`), NEVER),
-    () => old.owned(() => lab.query(`SELECT * FROM ${old.table('blocks')}`), NEVER),
+      old.fenced(() => lab.command(`ALTER TABLE lab.model ATTACH PARTITION tuple() FROM ${old.table('rows')}`), NEVER),
+    () => old.fenced(() => lab.query(`SELECT * FROM ${old.table('blocks')}`), NEVER),
   ];
   for (const statement of statements) await expect(statement()).rejects.toMatchObject({ code: 'TAKEN_OVER' });
   await old.drop(NEVER);
@@ -119,7 +119,7 @@ test('the load of a living process is its own; that of a dead one is for whoever
   await expect(takeOver(lab.server, pipeline, await newest(pipeline), NEVER)).rejects.toMatchObject({
     code: 'RUN_ELSEWHERE',
   });
-  staging.letGo();
+  staging.release();
   const child = spawn(process.execPath, ['-e', 'process.stdin.resume()'], { stdio: ['pipe', 'ignore', 'ignore'] });
   await once(child, 'spawn');
   const pid = child.pid ?? 0;
@@ -134,13 +134,13 @@ test('the load of a living process is its own; that of a dead one is for whoever
   child.kill('SIGKILL');
   await once(child, 'close');
   const taken = await takeOver(lab.server, pipeline, await newest(pipeline), NEVER);
-  taken.letGo();
+  taken.release();
 });
 
 test('an owner on another machine is at work as long as its heart beats', async () => {
   const pipeline = freshPipeline();
   const staging = await create(pipeline);
-  staging.letGo();
+  staging.release();
   await setOwner(pipeline, { process: { host: 'elsewhere', pid: 1, boot: 'another' }, nonce: 'of elsewhere' });
   await expect(takeOver(lab.server, pipeline, await newest(pipeline), NEVER)).rejects.toMatchObject({
     code: 'RUN_ELSEWHERE',
@@ -148,7 +148,7 @@ test('an owner on another machine is at work as long as its heart beats', async 
   await lab.command(`TRUNCATE TABLE ${staging.table('lease')}`);
   await lab.command(`INSERT INTO ${staging.table('lease')} SELECT now64() - 61`);
   const taken = await takeOver(lab.server, pipeline, await newest(pipeline), NEVER);
-  taken.letGo();
+  taken.release();
 });
 
 async function setOwner(pipeline: string, owner: unknown): Promise<void> {
@@ -175,7 +175,7 @@ test('a failure while becoming the owner does not keep this process from trying 
   }
   const taken = await takeOver(lab.server, pipeline, await newest(pipeline), NEVER);
   expect(taken.epoch).toBe(2);
-  taken.letGo();
+  taken.release();
 });
 
 test('a table that domainsync did not make is refused and left as it is', async () => {

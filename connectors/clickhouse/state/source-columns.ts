@@ -3,19 +3,18 @@
  * them, of any length, and what a table holds stands in a comment: so the shortest names are kept, and how many there are. Two
  * files can be compared name by name as far as the names of both were kept.
  */
+
 import type { LoadResult } from '../../../src/types/index.ts';
-import { together } from '../server/all-or-first-error.ts';
 import { literal } from '../sql/names.ts';
-import type { Staging } from '../staging/staging.ts';
 
 /** Many times what a dataset has. */
-const MOST_NAMES = 1000;
+export const MOST_NAMES = 1000;
 
 /**
  * As they stand in a statement, of which a server takes 256 KiB by default. A comment has them up to three times: those
  * of the file, those that are new and those that are gone.
  */
-const MOST_BYTES = 32 * 1024;
+export const MOST_BYTES = 32 * 1024;
 
 /** The columns of a file. */
 export interface SourceColumns {
@@ -23,38 +22,6 @@ export interface SourceColumns {
   readonly sourceColumns: readonly string[];
   /** How many there are; absent: as many as are named. */
   readonly sourceColumnCount?: number;
-}
-
-/** Reads the columns of all blocks that have landed. */
-export async function readSourceColumns(staging: Staging, signal: AbortSignal): Promise<SourceColumns> {
-  const blocks = staging.table('blocks');
-  const [names, counted] = await staging.owned(
-    () =>
-      together(
-        // Of each block as many as may be kept in the end: what is left out there is not kept of all either.
-        staging.server.query<{ names: string[] }>(
-          `SELECT ${shortest('groupArrayArray(some)')} AS names FROM (SELECT ${shortest('source_columns')} AS some FROM ${blocks})`,
-          signal,
-        ),
-        staging.server.query<{ n: string }>(
-          `SELECT count() AS n FROM (
-  SELECT arrayJoin(arrayMap(name -> cityHash64(name), source_columns)) AS hash FROM ${blocks} GROUP BY hash
-  SETTINGS max_bytes_before_external_group_by = 250000000
-)`,
-          signal,
-        ),
-      ),
-    signal,
-  );
-  return keep(names[0]?.names ?? [], Number(counted[0]?.n ?? 0));
-}
-
-/** SQL of the shortest names in a list, in their order. */
-function shortest(names: string): string {
-  const fitting = `arrayDistinct(arrayFilter(name -> length(name) <= ${MOST_BYTES}, ${names}))`;
-  const sorted = `arraySlice(arraySort(name -> (length(name), name), ${fitting}), 1, ${MOST_NAMES})`;
-  return `arrayMap(one -> one.1, arrayFilter(one -> one.2 <= ${MOST_BYTES},
-  arrayMap(list -> arrayZip(list, arrayCumSum(name -> length(name), list)), [${sorted}])[1]))`;
 }
 
 /** @param names the shortest, in their order @param count of all */
