@@ -1,7 +1,8 @@
 /** The ClickHouse destination of one pipeline. */
-import { randomUUID } from 'node:crypto';
+
 import { asDomainsyncError, DomainsyncError } from '../../src/common/errors.ts';
 import {
+  type BlockCounts,
   type Destination,
   type DestinationStatus,
   type Encoding,
@@ -17,6 +18,7 @@ import {
 import type { ClickHouseDestinationOptions } from './destination-options.ts';
 import type { NativeOptions } from './format/native.ts';
 import { listRejects, reportOf } from './history/report.ts';
+import { recordGivenUp } from './history/run-history.ts';
 import { ClickHouseLoad, type LoadContext } from './load/load.ts';
 import { prepareTables, refuseUnfit, restoreView } from './load/prepare.ts';
 import { completeRollback, type RollbackTables, rollBack, unlessAtWork } from './load/rollback.ts';
@@ -24,14 +26,16 @@ import type { TargetTables } from './load/target-tables.ts';
 import type { Server } from './server/client.ts';
 import { refuseUnfitServer } from './server/placement.ts';
 import { refuseWithoutRights } from './server/rights.ts';
+import { Session } from './server/session.ts';
 import { landedBlocks } from './staging/landed-blocks.ts';
-import { isOther, recordGivenUp, refuseOther } from './staging/other-table.ts';
-import { createStaging, releaseOnFailure, runElsewhere, type Staging, takeOver } from './staging/staging.ts';
+import { type OwnPlace, otherTable, refuseOther } from './staging/other-table.ts';
+import type { Staging } from './staging/staging.ts';
 import { LOST_KEY, listSets, unfinishedSet } from './staging/staging-sets.ts';
+import { createStaging, runElsewhere, takeOver } from './staging/take-over.ts';
 import { currentSnapshot, predecessorOf, previousTable, revisionOf, type TablePart } from './state/current-snapshot.ts';
 import { type LiveTable, misplacedRecord, settleRecord } from './state/live-table.ts';
 import { readLiveState } from './state/loaded-files.ts';
-import { loadKey, type SnapshotRecord, type WorkState } from './state/table-comment.ts';
+import { loadKey, newWork, type SnapshotRecord, type WorkState } from './state/table-comment.ts';
 
 export type { ClickHouseDestinationOptions } from './destination-options.ts';
 
@@ -40,6 +44,7 @@ export class ClickHouseDestination implements Destination {
   readonly writerModule: string;
   readonly #server: Server;
   readonly #options: ClickHouseDestinationOptions;
+  readonly #place: OwnPlace;
   readonly #part: TablePart;
   readonly #tables: TargetTables;
 
@@ -47,76 +52,74 @@ export class ClickHouseDestination implements Destination {
     this.#server = server;
     this.#options = options;
     this.writerModule = options.writerModule;
-    const { table, mode, shared, deletes } = options;
+    const { pipeline, table, mode, shared, deletes } = options;
+    this.#place = { pipeline, destination: this.name, table };
     this.#part = { table, mode, source: sourceKey(options.target), stays: mode === 'sync' && (shared || !deletes) };
     this.#tables = {
-      mode: options.mode,
-      name: options.table,
-      live: server.table(options.table),
-      previous: options.mode === 'replace' ? previousTable(options.table) : null,
-      changes: options.changes ? server.table(`${options.table}_changes`) : null,
+      mode,
+      name: table,
+      live: server.table(table),
+      previous: mode === 'replace' ? previousTable(table) : null,
+      changes: options.changes ? server.table(`${table}_changes`) : null,
       columns: options.columns,
-      deletes: options.deletes,
-      shared: options.shared,
+      deletes,
+      shared,
     };
   }
 
   async loadedSnapshot(signal: AbortSignal, force = false): Promise<LoadedSnapshot | null> {
-    const state = await refuseUnfit(this.#server, { ...this.#options, force }, signal);
-    return currentSnapshot(this.#server, state, this.#part, signal);
+    const session = this.#session(signal);
+    const state = await refuseUnfit(session, { ...this.#options, force });
+    return currentSnapshot(session, state, this.#part);
   }
 
   async preflight(signal: AbortSignal): Promise<void> {
-    await refuseWithoutRights(this.#server, this.#options, signal);
-    await refuseOther(this.#server, this.#options, 'applied', signal);
+    const session = this.#session(signal);
+    await refuseWithoutRights(session, this.#options);
+    await refuseOther(session, this.#place, 'applied');
   }
 
   async recover(keepUnfinished: boolean, signal: AbortSignal): Promise<void> {
-    const { pipeline } = this.#options;
-    await refuseUnfitServer(this.#server, signal);
-    await restoreView(this.#server, this.#options, signal);
-    const live = await this.#liveState(signal);
-    if (live !== null) await settleRecord(this.#server, live, keepUnfinished, signal);
-    const unfinished = await unfinishedSet(this.#server, pipeline, signal);
-    if (unfinished === null || (await isOther(this.#server, this.#options, unfinished.work, signal))) return;
-    await this.#prepare(keepUnfinished, signal);
-    const staging = await takeOver(this.#server, pipeline, unfinished, signal);
-    const { work } = unfinished;
-    await releaseOnFailure(staging, () => this.#recoverOwned(staging, work, keepUnfinished, signal));
+    const session = this.#session(signal);
+    await refuseUnfitServer(session);
+    await restoreView(session, this.#options);
+    const live = await this.#liveState(session);
+    if (live !== null) await settleRecord(session, live, keepUnfinished);
+    const unfinished = await unfinishedSet(session, this.#place);
+    if (unfinished === null || (await otherTable(session, this.#place, unfinished.work)) !== null) return;
+    await this.#prepare(session, keepUnfinished);
+    const staging = await takeOver(session, this.#place, unfinished);
+    await staging.releaseOnFailure(() => this.#recoverOwned(staging, unfinished.work, keepUnfinished));
     staging.release();
   }
 
-  async #recoverOwned(staging: Staging, work: WorkState, keep: boolean, signal: AbortSignal): Promise<void> {
-    if (work.rollback) return completeRollback(staging, work, this.#rollbackTables(), signal);
-    const held = await this.#predecessor(work.file, signal);
-    if (held?.run.id === work.run) {
+  async #recoverOwned(staging: Staging, work: WorkState, keep: boolean): Promise<void> {
+    if (work.rollback) return completeRollback(staging, work, this.#rollbackTables());
+    const loaded = await this.#predecessor(staging, work.file);
+    if (loaded?.run.id === work.run) {
       // Visible, but perhaps not on record.
-      const load = await this.#resumed(staging, work, this.#context(true, work), signal);
-      await load.visible(held, signal);
-    } else if (work.phase === 'ready' && (await this.#liveState(signal))?.id === work.table) {
-      const load = await this.#resumed(staging, work, this.#context(true, work), signal);
-      await load.applyReady(signal).catch(async (error: unknown) => {
+      await (await this.#resume(staging, work, true)).visible(staging, loaded);
+    } else if (work.phase === 'ready' && (await this.#liveState(staging))?.id === work.table) {
+      const load = await this.#resume(staging, work, true);
+      await load.applyReady(staging).catch(async (error: unknown) => {
         // What was applied before the kill has been changed since: the file is compared with the table anew.
         if (asDomainsyncError(error).code !== 'DESTINATION_VERIFY_FAILED') throw error;
-        await this.#discard(staging, work, signal);
+        await this.#discard(staging, work);
       });
     } else if (
       work.key === LOST_KEY ||
-      (!keep && held && (held.date > work.file.date || sameRevision(held, work.file)))
+      (!keep && loaded && (loaded.date > work.file.date || sameRevision(loaded, work.file)))
     ) {
-      await this.#discard(staging, work, signal);
+      await this.#discard(staging, work);
     } else {
       staging.release();
       // What was ready was made for a table that is gone: the rows that landed are good, and go into the one that is there.
-      await staging.save({ ...work, phase: 'loading', result: null }, signal);
+      await staging.save({ ...work, phase: 'loading', result: null });
     }
   }
 
-  async #predecessor(file: RemoteFile, signal: AbortSignal): Promise<SnapshotRecord | undefined> {
-    return predecessorOf(this.#server, await this.#liveState(signal), this.#part, file, signal);
-  }
-
   async rollback(signal: AbortSignal): Promise<RolledBack> {
+    const session = this.#session(signal);
     const { mode, table, pipeline } = this.#options;
     if (mode !== 'replace') {
       throw new DomainsyncError(
@@ -124,42 +127,53 @@ export class ClickHouseDestination implements Destination {
         `pipeline ${pipeline} is of mode ${mode}: only mode replace keeps the table before`,
       );
     }
-    const live = await this.#liveState(signal);
+    const live = await this.#liveState(session);
     if (live === null) throw new DomainsyncError('USAGE', `nothing to roll back: there is no table ${table}`);
-    if (live.misplaced) throw misplacedRecord(this.#server, live);
+    if (live.misplaced) throw misplacedRecord(session, live);
     return unlessAtWork(pipeline, async () => {
       await this.recover(true, signal);
-      return rollBack(this.#server, this.#rollbackTables(), signal);
+      return rollBack(session, this.#rollbackTables());
     });
   }
 
   #rollbackTables(): RollbackTables {
-    const { pipeline, table } = this.#options;
-    return { pipeline, source: this.#part.source, live: table, previous: previousTable(table) };
+    const { table } = this.#options;
+    return { place: this.#place, source: this.#part.source, live: table, previous: previousTable(table) };
   }
 
   /** Gives up what a run that was killed or interrupted had landed, on record. */
-  async #discard(staging: Staging, work: WorkState, signal: AbortSignal): Promise<void> {
-    await recordGivenUp(staging, work, this.#options, signal);
-    await staging.drop(signal);
+  async #discard(staging: Staging, work: WorkState): Promise<void> {
+    const { pipeline, table, database } = { ...this.#place, database: staging.database };
+    const other = await otherTable(staging, this.#place, work);
+    if (other !== null) {
+      const why = `the run into ${database}.${other} was interrupted, and given up for a load of pipeline ${pipeline} into ${database}.${table}`;
+      await recordGivenUp(staging, work, null, why);
+    } else if (!work.ended) {
+      await recordGivenUp(staging, work, null);
+    }
+    await staging.drop();
   }
 
   async open(request: LoadRequest, signal: AbortSignal): Promise<Load> {
-    await this.#prepare(request.force, signal);
-    const { pipeline } = this.#options;
+    const session = this.#session(signal);
+    await this.#prepare(session, request.force);
     const key = loadKey(request, this.#options);
-    await refuseOther(this.#server, this.#options, 'applied', signal);
-    const [set] = await listSets(this.#server, pipeline, signal);
-    if (set === undefined || set.work === null) return this.#begin(request, key, 0, signal);
+    await refuseOther(session, this.#place, 'applied');
+    const [set] = await listSets(session, this.#place);
+    if (set === undefined || set.work === null) return this.#begin(session, request, key, 0);
     const { work } = set;
-    const staging = await takeOver(this.#server, pipeline, set, signal);
-    return releaseOnFailure(staging, async () => {
+    const staging = await takeOver(session, this.#place, set);
+    return staging.releaseOnFailure(async () => {
       // Killed after our recover(), while it was being applied: that is for the next recover().
-      if (work.phase === 'ready' || work.rollback) throw await this.#yield(staging, work, signal);
-      const load = work.key === key ? await this.#goOn(staging, work, request.force, signal) : null;
+      if (work.phase === 'ready' || work.rollback) {
+        staging.release();
+        await staging.save(work);
+        throw runElsewhere(this.#place);
+      }
+      const load = work.key === key ? await this.#goOn(staging, work, request.force) : null;
       if (load !== null) return load;
-      await this.#discard(staging, work, signal);
-      return this.#begin(request, key, staging.epoch, signal);
+      await this.#discard(staging, work);
+      return this.#begin(session, request, key, staging.epoch);
     });
   }
 
@@ -167,111 +181,90 @@ export class ClickHouseDestination implements Destination {
    * Goes on with a load, into the table that is there now: a person may have dropped the one that it was begun for.
    * @returns null where that one holds what the rows that have landed would lose to
    */
-  async #goOn(staging: Staging, begun: WorkState, force: boolean, signal: AbortSignal): Promise<Load | null> {
-    const state = await this.#liveState(signal);
-    const held = await predecessorOf(this.#server, state, this.#part, begun.file, signal);
-    const revision = await revisionOf(this.#server, { live: state, held }, this.#part, begun.file, signal);
-    if (revision > begun.revision) return null;
-    const work = { ...begun, table: state?.id ?? '', previousDate: held?.date ?? null };
-    if (work.table !== begun.table) await staging.save(work, signal);
-    return this.#resumed(staging, work, this.#context(force, work), signal);
-  }
-
-  /** Lets go of a load that is not ours to go on with. @returns RUN_ELSEWHERE */
-  async #yield(staging: Staging, work: WorkState, signal: AbortSignal): Promise<DomainsyncError> {
-    staging.release();
-    await staging.save(work, signal);
-    return runElsewhere(staging.pipeline);
+  async #goOn(staging: Staging, begun: WorkState, force: boolean): Promise<Load | null> {
+    const target = await this.#target(staging, begun.file);
+    if (target.revision > begun.revision) return null;
+    const work = { ...begun, table: target.table, previousDate: target.previousDate };
+    if (work.table !== begun.table) await staging.save(work);
+    return this.#resume(staging, work, force);
   }
 
   /** Starts a load anew, above an epoch that was ours. @throws RUN_ELSEWHERE */
-  async #begin(request: LoadRequest, key: string, above: number, signal: AbortSignal): Promise<Load> {
+  async #begin(session: Session, request: LoadRequest, key: string, above: number): Promise<Load> {
     const { file, force } = request;
-    const { pipeline, mode } = this.#options;
-    const live = await this.#liveState(signal);
-    const held = await predecessorOf(this.#server, live, this.#part, file, signal);
-    const revision = await revisionOf(this.#server, { live, held }, this.#part, file, signal);
-    const state: Omit<WorkState, 'owner'> = {
-      domainsync: 1,
-      phase: 'loading',
-      run: randomUUID(),
-      key,
-      startedAt: new Date().toISOString(),
-      source: this.#part.source,
-      table: live?.id ?? '',
-      into: this.#options.table,
-      file,
-      revision,
-      previousDate: held?.date ?? null,
-      ended: false,
-      rollback: false,
-      sourceColumns: [],
-      result: null,
-    };
-    const model = { table: this.#tables.live, mode };
-    const staging = await createStaging(this.#server, pipeline, model, state, above, signal);
-    return releaseOnFailure(staging, async () => {
+    const { before, ...target } = await this.#target(session, file);
+    const work = newWork({ key, source: this.#part.source, into: this.#options.table, file, ...target });
+    const model = { table: this.#tables.live, mode: this.#options.mode };
+    const staging = await createStaging(session, this.#place, model, work, above);
+    return staging.releaseOnFailure(async () => {
       // Another run may have loaded a file, perhaps a later one, since this run decided to load its own.
-      const now = await this.#predecessor(file, signal);
+      const now = await this.#predecessor(staging, file);
       const needless = now !== undefined && (now.date > file.date || (sameRevision(now, file) && !force));
-      if (needless || now?.run.id !== held?.run.id) {
-        await staging.drop(signal);
-        throw runElsewhere(staging.pipeline);
+      if (needless || now?.run.id !== before?.run.id) {
+        await staging.drop();
+        throw runElsewhere(this.#place);
       }
-      return new ClickHouseLoad(this.#context(force, state), staging, { ...state, owner: null }, new Map());
+      return this.#load(staging, { ...work, owner: null }, force, new Map());
     });
   }
 
   async status(signal: AbortSignal): Promise<DestinationStatus> {
-    const { pipeline, table } = this.#options;
-    const live = await this.#liveState(signal);
-    if (live?.misplaced) throw misplacedRecord(this.#server, live);
-    const held = await currentSnapshot(this.#server, live, this.#part, signal);
-    const report = await reportOf(this.#server, pipeline, held, signal);
-    return { destination: this.name, object: `${this.#server.database}.${table}`, ...report };
+    const session = this.#session(signal);
+    const live = await this.#liveState(session);
+    if (live?.misplaced) throw misplacedRecord(session, live);
+    const held = await currentSnapshot(session, live, this.#part);
+    const report = await reportOf(session, this.#place, held);
+    return { destination: this.name, object: `${session.database}.${this.#options.table}`, ...report };
   }
 
   rejects(limit: number, signal: AbortSignal): Promise<readonly RecordedReject[]> {
-    return listRejects(this.#server, this.#options.pipeline, limit, signal);
+    return listRejects(this.#session(signal), this.#options.pipeline, limit);
   }
 
   async close(): Promise<void> {
     // The server is shared by the pipelines and closed by whoever opened it.
   }
 
-  async #resumed(
-    staging: Staging,
-    work: WorkState,
-    context: LoadContext,
-    signal: AbortSignal,
-  ): Promise<ClickHouseLoad> {
-    return new ClickHouseLoad(context, staging, work, await landedBlocks(staging, signal));
+  /** A load that a run before has begun. */
+  async #resume(staging: Staging, work: WorkState, force: boolean): Promise<ClickHouseLoad> {
+    return this.#load(staging, work, force, await landedBlocks(staging));
   }
 
-  #context(force: boolean, work: Pick<WorkState, 'file' | 'revision'>): LoadContext {
+  #load(staging: Staging, work: WorkState, force: boolean, landed: Map<number, BlockCounts>): ClickHouseLoad {
     const { columns, where, maxRejected, minRows } = this.#options;
-    const writerOptions: NativeOptions = {
-      fileDate: work.file.date,
-      revision: work.revision,
-      source: this.#part.source,
-    };
+    const { source } = this.#part;
+    const writerOptions: NativeOptions = { fileDate: work.file.date, revision: work.revision, source };
     const encoding: Encoding = { writerModule: this.writerModule, writerOptions, columns, where };
-    return {
-      name: `${this.#server.database}.${this.#options.table}`,
-      tables: this.#tables,
-      encoding,
-      maxRejected,
-      minRows,
-      force,
-      liveState: (signal) => this.#liveState(signal),
-    };
+    const name = `${staging.database}.${this.#options.table}`;
+    const liveState: LoadContext['liveState'] = (session) => this.#liveState(session);
+    const context = { name, tables: this.#tables, encoding, maxRejected, minRows, force, liveState };
+    return new ClickHouseLoad(context, staging, work, landed);
   }
 
-  #liveState(signal: AbortSignal): Promise<LiveTable | null> {
-    return readLiveState(this.#server, this.#options.table, signal);
+  /** The live table that a file goes into, and the file's revision there. */
+  async #target(
+    session: Session,
+    file: RemoteFile,
+  ): Promise<Pick<WorkState, 'table' | 'previousDate' | 'revision'> & { readonly before: SnapshotRecord | undefined }> {
+    const live = await this.#liveState(session);
+    const before = await predecessorOf(session, live, this.#part, file);
+    const revision = await revisionOf(session, { live, before }, this.#part, file);
+    return { table: live?.id ?? '', previousDate: before?.date ?? null, revision, before };
   }
 
-  #prepare(force: boolean, signal: AbortSignal): Promise<void> {
-    return prepareTables(this.#server, { ...this.#options, force }, signal);
+  async #predecessor(session: Session, file: RemoteFile): Promise<SnapshotRecord | undefined> {
+    return predecessorOf(session, await this.#liveState(session), this.#part, file);
+  }
+
+  #liveState(session: Session): Promise<LiveTable | null> {
+    return readLiveState(session, this.#options.table);
+  }
+
+  #prepare(session: Session, force: boolean): Promise<void> {
+    return prepareTables(session, { ...this.#options, force });
+  }
+
+  #session(signal: AbortSignal): Session {
+    return new Session(this.#server, signal);
   }
 }

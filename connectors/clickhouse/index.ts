@@ -6,6 +6,7 @@ import type { ClickHouseDestinationOptions } from './destination-options.ts';
 import { leaseEmbeddedServer } from './embedded/launch.ts';
 import { ClickHousePublishedIndex, type PublishedOptions } from './published/index.ts';
 import { Server, type ServerOptions } from './server/client.ts';
+import { Session } from './server/session.ts';
 import { identifier } from './sql/names.ts';
 import { findOrphans } from './state/orphans.ts';
 
@@ -53,7 +54,7 @@ export async function openClickHouse(options: ClickHouseOptions, signal: AbortSi
     destination: (destination) => new ClickHouseDestination(server, { ...destination, writerModule }),
     published: (of) => new ClickHousePublishedIndex(server, of),
     dropDatabase: (until) => server.command(`DROP DATABASE IF EXISTS ${identifier(database)} SYNC`, until),
-    orphans: (configured, until) => findOrphans(server, configured, until),
+    orphans: (configured, until) => findOrphans(new Session(server, until), configured),
     query: (sql, until) => server.query(sql, until),
     close: async () => {
       await server.close();

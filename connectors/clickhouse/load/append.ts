@@ -7,29 +7,21 @@ import { versionOf } from '../sql/row-version.ts';
 import { filePartition, OWN_COLUMNS } from '../sql/schema.ts';
 import { showPart, takenColumns } from '../staging/partition.ts';
 import type { Staging } from '../staging/staging.ts';
-import { mergeToOnePart, repeatable, statement } from '../staging/statements.ts';
 import type { WorkState } from '../state/table-comment.ts';
 import type { TargetTables } from './target-tables.ts';
 import { checkReplaced } from './visible.ts';
 
 /** Makes `next` what REPLACE PARTITION takes. Repeatable: `next` is made anew before it. */
-export async function buildPartition(
-  staging: Staging,
-  work: WorkState,
-  rows: number,
-  signal: AbortSignal,
-): Promise<void> {
+export async function buildPartition(staging: Staging, work: WorkState, rows: number): Promise<void> {
   if (rows === 0) {
     // That the newest file has no rows is something to see too: without a partition the one before would count as newest.
     const version = versionOf({ fileDate: work.file.date, revision: work.revision, line: 0, deleted: true });
     const names = ['domain', ...OWN_COLUMNS.map((column) => column.name)].map(identifier).join(', ');
-    await statement(
-      staging,
-      `INSERT INTO ${staging.table('next')} (${names}) SELECT '', ${literal(work.file.date)}, ${version}, ${literal(work.source)}, 1`,
-      signal,
+    await staging.command(
+      `INSERT INTO ${staging.part('next')} (${names}) SELECT '', ${literal(work.file.date)}, ${version}, ${literal(work.source)}, 1`,
     );
   }
-  await mergeToOnePart(staging, 'next', signal);
+  await staging.mergeToOnePart('next');
 }
 
 /** Makes the file visible. Harmless when repeated. @throws DESTINATION_VERIFY_FAILED when it is not to be seen then */
@@ -37,16 +29,13 @@ export async function replacePartition(
   staging: Staging,
   { name, live, columns }: Pick<TargetTables, 'name' | 'live' | 'columns'>,
   work: WorkState,
-  signal: AbortSignal,
 ): Promise<void> {
   const taker = { table: live, columns: takenColumns('append', columns) };
   const replace = (from: string): Promise<void> =>
-    repeatable(
-      staging,
+    staging.repeatable(
       `ALTER TABLE ${live} REPLACE PARTITION ${filePartition(work.source, work.file.date)} FROM ${from}`,
-      signal,
     );
-  await showPart(staging, taker, 'next', replace, signal);
+  await showPart(staging, taker, 'next', replace);
   const where = `_source = ${literal(work.source)} AND _file_date = ${literal(work.file.date)}`;
-  await checkReplaced(staging, { name, table: live, where }, 'next', signal);
+  await checkReplaced(staging, { name, table: live, where }, 'next');
 }

@@ -25,7 +25,6 @@ import { versionOf } from '../sql/row-version.ts';
 import { CHANGES_COLUMNS } from '../sql/schema.ts';
 import { showPart, takenColumns } from '../staging/partition.ts';
 import type { Staging } from '../staging/staging.ts';
-import { mergeToOnePart, numberOf, recreate, repeatable, statement } from '../staging/statements.ts';
 import type { WorkState } from '../state/table-comment.ts';
 import { comparedRows, type Landed } from './replacement-table.ts';
 import type { TargetTables } from './target-tables.ts';
@@ -57,26 +56,21 @@ export async function buildDelta(
   tables: TargetTables,
   work: WorkState,
   applied: Applied,
-  signal: AbortSignal,
 ): Promise<Counts> {
-  const { names, context } = await compare(staging, tables, work, applied, signal);
-  const { server } = staging;
-  const starts = await staging.fenced(() => server.query<{ domain: string }>(selectRangeStarts(names), signal), signal);
+  const { names, context } = await compare(staging, tables, work, applied);
+  const starts = await staging.query<{ domain: string }>(selectRangeStarts(names));
   const what = { names, context, ranges: keyRanges(starts.map((row) => row.domain)) };
-  const delta = fillDelta(staging, tables.live, what, signal);
+  const delta = fillDelta(staging, tables.live, what);
   // A first load of a source records no changes (contract 4).
   if (tables.changes === null || work.previousDate === null) {
     await delta;
-    await mergeToOnePart(staging, 'delta', signal);
+    await staging.mergeToOnePart('delta');
   } else {
     // The feed takes most of what it needs from the live table, and does not care how many parts the delta has.
-    await allOrFirstError(delta, fillBefore(staging, what, signal));
-    await allOrFirstError(
-      mergeToOnePart(staging, 'delta', signal),
-      buildChanges(staging, tables.changes, what, signal),
-    );
+    await allOrFirstError(delta, fillBefore(staging, what));
+    await allOrFirstError(staging.mergeToOnePart('delta'), buildChanges(staging, tables.changes, what));
   }
-  return countDifferences(staging, (await applied.landed).rows, signal);
+  return countDifferences(staging, (await applied.landed).rows);
 }
 
 /** Fills `diff`. */
@@ -85,17 +79,16 @@ async function compare(
   tables: TargetTables,
   work: WorkState,
   { landed, comparable }: Applied,
-  signal: AbortSignal,
 ): Promise<Comparison> {
   const compared = async (next: string, unique: boolean): Promise<Comparison> => {
-    const diff = await recreate(staging, 'diff', null, signal);
+    const diff = await staging.recreate('diff', null);
     const names = {
       live: tables.live,
       next,
       diff,
-      delta: staging.table('delta'),
-      before: staging.table('before'),
-      changes: staging.table('changes'),
+      delta: staging.part('delta'),
+      before: staging.part('before'),
+      changes: staging.part('changes'),
     };
     const context = {
       columns: tables.columns,
@@ -108,82 +101,61 @@ async function compare(
       revision: work.revision,
       deleteVersion: versionOf({ fileDate: work.file.date, revision: work.revision, line: 0, deleted: true }),
     };
-    await statement(staging, createDiffTable(diff), signal);
-    await statement(staging, insertDiff(names, context), signal);
+    await staging.command(createDiffTable(diff));
+    await staging.command(insertDiff(names, context));
     return { names, context };
   };
   // In nearly every file each domain stands once: they are compared as if, while that is counted.
-  const [{ unique }, asIf] = await allOrFirstError(landed, compared(staging.table('rows'), true));
+  const [{ unique }, asIf] = await allOrFirstError(landed, compared(staging.part('rows'), true));
   if (unique) return asIf;
   const live = { table: tables.live, columns: takenColumns('sync', tables.columns) };
-  return compared(await comparedRows(staging, live, signal), false);
+  return compared(await comparedRows(staging, live), false);
 }
 
-async function fillDelta(
-  staging: Staging,
-  live: string,
-  { names, context, ranges }: RangedComparison,
-  signal: AbortSignal,
-): Promise<void> {
-  await recreate(staging, 'delta', `AS ${live} COMMENT ''`, signal);
-  for (const range of ranges) await statement(staging, insertDelta(names, context, range), signal);
+async function fillDelta(staging: Staging, live: string, { names, context, ranges }: RangedComparison): Promise<void> {
+  await staging.recreate('delta', `AS ${live} COMMENT ''`);
+  for (const range of ranges) await staging.command(insertDelta(names, context, range));
 }
 
-async function fillBefore(
-  staging: Staging,
-  { names, context, ranges }: RangedComparison,
-  signal: AbortSignal,
-): Promise<void> {
-  await recreate(staging, 'before', null, signal);
-  await statement(staging, createBeforeTable(names.before), signal);
-  for (const range of ranges) await statement(staging, insertBefore(names, context, range), signal);
+async function fillBefore(staging: Staging, { names, context, ranges }: RangedComparison): Promise<void> {
+  await staging.recreate('before', null);
+  await staging.command(createBeforeTable(names.before));
+  for (const range of ranges) await staging.command(insertBefore(names, context, range));
 }
 
 async function buildChanges(
   staging: Staging,
   feed: string,
   { names, context, ranges }: RangedComparison,
-  signal: AbortSignal,
 ): Promise<void> {
-  await recreate(staging, 'changes', `AS ${feed} COMMENT ''`, signal);
-  for (const range of ranges) await statement(staging, insertChanges(names, context, range), signal);
-  await mergeToOnePart(staging, 'changes', signal);
+  await staging.recreate('changes', `AS ${feed} COMMENT ''`);
+  for (const range of ranges) await staging.command(insertChanges(names, context, range));
+  await staging.mergeToOnePart('changes');
 }
 
 /** Makes a delta visible, then its changes. Harmless when repeated. @throws DESTINATION_VERIFY_FAILED when it is not to be seen then */
-export async function attachDelta(
-  staging: Staging,
-  tables: TargetTables,
-  work: WorkState,
-  signal: AbortSignal,
-): Promise<void> {
+export async function attachDelta(staging: Staging, tables: TargetTables, work: WorkState): Promise<void> {
   const live = { table: tables.live, columns: takenColumns('sync', tables.columns) };
   const attach = (from: string): Promise<void> =>
-    statement(staging, `ALTER TABLE ${tables.live} ATTACH PARTITION tuple() FROM ${from}`, signal);
-  await showPart(staging, live, 'delta', attach, signal);
-  if (tables.deletes || !tables.shared)
-    await checkAttached(staging, { name: tables.name, table: tables.live }, work, signal);
+    staging.command(`ALTER TABLE ${tables.live} ATTACH PARTITION tuple() FROM ${from}`);
+  await showPart(staging, live, 'delta', attach);
+  if (tables.deletes || !tables.shared) await checkAttached(staging, { name: tables.name, table: tables.live }, work);
   // A first load of a source records no changes (contract 4).
   if (tables.changes === null || work.previousDate === null) return;
-  if ((await numberOf(staging, `SELECT count() AS n FROM ${staging.table('changes')}`, signal)) === 0) return;
+  if ((await staging.number(`SELECT count() AS n FROM ${staging.part('changes')}`)) === 0) return;
   const partition = `(${literal(work.file.date)}, ${work.revision}, ${literal(work.source)})`;
   const feed = { table: tables.changes, columns: CHANGES_COLUMNS.map(({ name }) => name) };
   const replace = (from: string): Promise<void> =>
-    repeatable(staging, `ALTER TABLE ${feed.table} REPLACE PARTITION ${partition} FROM ${from}`, signal);
-  await showPart(staging, feed, 'changes', replace, signal);
+    staging.repeatable(`ALTER TABLE ${feed.table} REPLACE PARTITION ${partition} FROM ${from}`);
+  await showPart(staging, feed, 'changes', replace);
   const where = `(file_date, _revision, _source) = ${partition}`;
-  await checkReplaced(staging, { name: `${tables.name}_changes`, table: feed.table, where }, 'changes', signal);
+  await checkReplaced(staging, { name: `${tables.name}_changes`, table: feed.table, where }, 'changes');
 }
 
-async function countDifferences(staging: Staging, distinctRows: number, signal: AbortSignal): Promise<Counts> {
-  const [row] = await staging.fenced(
-    () =>
-      staging.server.query<{ inserted: string; updated: string; deleted: string }>(
-        `SELECT countIf(op = ${DIFFERENCE.insert}) AS inserted, countIf(op = ${DIFFERENCE.update}) AS updated,
-  countIf(op = ${DIFFERENCE.delete}) AS deleted FROM ${staging.table('diff')}`,
-        signal,
-      ),
-    signal,
+async function countDifferences(staging: Staging, distinctRows: number): Promise<Counts> {
+  const row = await staging.first<{ inserted: string; updated: string; deleted: string }>(
+    `SELECT countIf(op = ${DIFFERENCE.insert}) AS inserted, countIf(op = ${DIFFERENCE.update}) AS updated,
+  countIf(op = ${DIFFERENCE.delete}) AS deleted FROM ${staging.part('diff')}`,
   );
   const inserted = Number(row?.inserted);
   const updated = Number(row?.updated);

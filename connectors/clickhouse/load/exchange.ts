@@ -4,7 +4,6 @@
  */
 import { literal } from '../sql/names.ts';
 import type { Staging } from '../staging/staging.ts';
-import { moveIntoStaging, statement } from '../staging/statements.ts';
 import { recordOf, snapshotInComment, tableFacts } from '../state/live-table.ts';
 import { commentOf, isNewer, type LiveState, type SnapshotRecord, type WorkState } from '../state/table-comment.ts';
 import { checkExchanged, factsOf } from './visible.ts';
@@ -13,21 +12,15 @@ import { checkExchanged, factsOf } from './visible.ts';
  * Puts `next` in place of the live table. Not repeated: once it is the live table, its comment tells so.
  * @param name of the live table, bare
  */
-export async function exchangeNext(
-  staging: Staging,
-  name: string,
-  state: LiveState,
-  signal: AbortSignal,
-): Promise<void> {
-  const { server } = staging;
-  const next = staging.table('next');
-  const made = await factsOf(server, staging.name('next'), signal);
+export async function exchangeNext(staging: Staging, name: string, state: LiveState): Promise<void> {
+  const next = staging.part('next');
+  const made = await factsOf(staging, staging.partName('next'));
   const comment = `ALTER TABLE ${next} MODIFY COMMENT ${literal(commentOf({ ...state, uuid: made.uuid }))}`;
-  await staging.fenced(() => server.repeatable(comment, signal), signal);
+  await staging.repeatable(comment);
   // Once it is the live table it cannot be dropped any more.
-  await staging.refuseUndefined(signal);
-  await statement(staging, `EXCHANGE TABLES ${next} AND ${server.table(name)}`, signal);
-  await checkExchanged(server, name, made, signal);
+  await staging.refuseUndefined();
+  await staging.command(`EXCHANGE TABLES ${next} AND ${staging.table(name)}`);
+  await checkExchanged(staging, name, made);
 }
 
 /**
@@ -40,17 +33,15 @@ export async function keepPrevious(
   staging: Staging,
   previous: string,
   { source, table: replaced }: Pick<WorkState, 'source' | 'table'>,
-  signal: AbortSignal,
 ): Promise<void> {
-  const { server } = staging;
-  const [next, kept] = [staging.name('next'), previous];
-  const found = await tableFacts(server, [next, kept], signal);
-  const before = await recordOf(server, found.get(next), signal);
+  const [next, kept] = [staging.partName('next'), previous];
+  const found = await tableFacts(staging, [next, kept]);
+  const before = await recordOf(staging, found.get(next));
   if (before?.sources[source] === undefined || before.id !== replaced) return;
   const move = found.has(kept)
-    ? `EXCHANGE TABLES ${staging.table('next')} AND ${server.table(kept)}`
-    : `RENAME TABLE ${staging.table('next')} TO ${server.table(kept)}`;
-  await statement(staging, move, signal);
+    ? `EXCHANGE TABLES ${staging.part('next')} AND ${staging.table(kept)}`
+    : `RENAME TABLE ${staging.part('next')} TO ${staging.table(kept)}`;
+  await staging.command(move);
 }
 
 /**
@@ -62,19 +53,17 @@ export async function exchangeBack(
   staging: Staging,
   tables: { readonly live: string; readonly previous: string },
   source: string,
-  signal: AbortSignal,
 ): Promise<SnapshotRecord | null> {
-  const { server } = staging;
-  const previous = server.table(tables.previous);
-  if ((await snapshotInComment(server, staging.name('next'), source, signal)) === null) {
-    await moveIntoStaging(staging, previous, 'next', signal);
+  const previous = staging.table(tables.previous);
+  if ((await snapshotInComment(staging, staging.partName('next'), source)) === null) {
+    await staging.moveIn(previous, 'next');
   }
-  const live = await snapshotInComment(server, tables.live, source, signal);
-  const next = await snapshotInComment(server, staging.name('next'), source, signal);
+  const live = await snapshotInComment(staging, tables.live, source);
+  const next = await snapshotInComment(staging, staging.partName('next'), source);
   if (live === null || next === null) return null;
   if (!isNewer(live, next)) return next;
-  const made = await factsOf(server, staging.name('next'), signal);
-  await statement(staging, `EXCHANGE TABLES ${staging.table('next')} AND ${server.table(tables.live)}`, signal);
-  await checkExchanged(server, tables.live, made, signal);
+  const made = await factsOf(staging, staging.partName('next'));
+  await staging.command(`EXCHANGE TABLES ${staging.part('next')} AND ${staging.table(tables.live)}`);
+  await checkExchanged(staging, tables.live, made);
   return live;
 }

@@ -3,7 +3,7 @@
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Column } from '../../../src/types/index.ts';
 import { allOrFirstError } from '../server/all-or-first-error.ts';
-import type { Server } from '../server/client.ts';
+import type { Session } from '../server/session.ts';
 import { identifier, literal } from '../sql/names.ts';
 import {
   columnType,
@@ -33,14 +33,9 @@ interface TableColumn {
  * @returns those that the table was not made with and lacks
  * @throws DESTINATION_REFUSED for one that is gone, of another type, or not loaded any more, and for a table with other keys
  */
-export async function checkColumns(
-  server: Server,
-  options: TableOptions,
-  state: LiveState,
-  signal: AbortSignal,
-): Promise<TableColumn[]> {
+export async function checkColumns(session: Session, options: TableOptions, state: LiveState): Promise<TableColumn[]> {
   const { table, mode, columns } = options;
-  const [types] = await allOrFirstError(columnTypes(server, table, signal), checkKeys(server, options, signal));
+  const [types] = await allOrFirstError(columnTypes(session, table), checkKeys(session, options));
   const wanted = [...columns.map((column) => ({ name: column.name, type: columnType(column) })), ...ownColumns(mode)];
   const added = wanted.filter(({ name }) => !types.has(name) && !state.columns.includes(name) && !name.startsWith('_'));
   const faults = wanted.flatMap(({ name, type }) => {
@@ -51,7 +46,7 @@ export async function checkColumns(
   for (const name of state.columns) {
     if (!columns.some((column) => column.name === name)) faults.push(`${name} is not loaded any more`);
   }
-  if (faults.length > 0) throw otherColumns(server, table, faults);
+  if (faults.length > 0) throw otherColumns(session, table, faults);
   return added;
 }
 
@@ -60,50 +55,43 @@ export async function checkColumns(
  * that are there hold their defaults until the next file.
  * @throws DESTINATION_REFUSED as `checkColumns`
  */
-export async function fitColumns(
-  server: Server,
-  options: TableOptions,
-  state: LiveState,
-  signal: AbortSignal,
-): Promise<void> {
+export async function fitColumns(session: Session, options: TableOptions, state: LiveState): Promise<void> {
   const { table, mode, columns } = options;
-  const added = await checkColumns(server, options, state, signal);
+  const added = await checkColumns(session, options, state);
   const layout = layoutOf(columns);
   if (layout === state.layout) return;
   // All that it was made with is loaded still: columns have been added, or the codec has changed.
   const changes = added.map(({ name, type }) => `ADD COLUMN IF NOT EXISTS ${identifier(name)} ${type}`);
   if (mode === 'sync') changes.push(`MODIFY COLUMN \`_hash\` UInt64 DEFAULT ${hashExpression(columns)}`);
-  const live = server.table(table);
-  if (changes.length > 0) await server.repeatable(`ALTER TABLE ${live} ${changes.join(', ')}`, signal);
+  const live = session.table(table);
+  if (changes.length > 0) await session.repeatable(`ALTER TABLE ${live} ${changes.join(', ')}`);
   const comment = commentOf({ ...state, layout, columns: columns.map((column) => column.name) });
-  await server.repeatable(`ALTER TABLE ${live} MODIFY COMMENT ${literal(comment)}`, signal);
+  await session.repeatable(`ALTER TABLE ${live} MODIFY COMMENT ${literal(comment)}`);
 }
 
 /** A view of ours that lacks a column is exchanged for one that has it: readers never find none. */
-export async function fitView(server: Server, options: TableOptions, signal: AbortSignal): Promise<void> {
+export async function fitView(session: Session, options: TableOptions): Promise<void> {
   const { table, mode, columns } = options;
-  const shown = await columnTypes(server, `${table}_live`, signal);
+  const shown = await columnTypes(session, `${table}_live`);
   if (columns.every((column) => shown.has(column.name))) return;
-  const [view] = await server.query<{ comment: string }>(
+  const [view] = await session.query<{ comment: string }>(
     'SELECT comment FROM system.tables WHERE database = {database:String} AND name = {view:String}',
-    signal,
-    { database: server.database, view: `${table}_live` },
+    { database: session.database, view: `${table}_live` },
   );
   if (view?.comment !== VIEW_COMMENT) return;
-  const fresh = server.table(`domainsync_view_${table}`);
-  await server.repeatable(`DROP VIEW IF EXISTS ${fresh} SYNC`, signal);
-  await server.repeatable(createLiveView(fresh, server.table(table), mode, columns), signal);
-  await server.command(`EXCHANGE TABLES ${fresh} AND ${server.table(`${table}_live`)}`, signal);
-  await server.repeatable(`DROP VIEW IF EXISTS ${fresh} SYNC`, signal);
+  const fresh = session.table(`domainsync_view_${table}`);
+  await session.repeatable(`DROP VIEW IF EXISTS ${fresh} SYNC`);
+  await session.repeatable(createLiveView(fresh, session.table(table), mode, columns));
+  await session.command(`EXCHANGE TABLES ${fresh} AND ${session.table(`${table}_live`)}`);
+  await session.repeatable(`DROP VIEW IF EXISTS ${fresh} SYNC`);
 }
 
 /** Rows that have landed cannot become part of a table that is sorted in another way, and there a row does not replace that of its domain. */
-async function checkKeys(server: Server, { table, mode }: TableOptions, signal: AbortSignal): Promise<void> {
-  const { database } = server;
-  const [has] = await server.query<{ sorting: string; partition: string }>(
+async function checkKeys(session: Session, { table, mode }: TableOptions): Promise<void> {
+  const { database } = session;
+  const [has] = await session.query<{ sorting: string; partition: string }>(
     `SELECT sorting_key AS sorting, partition_key AS partition FROM system.tables
 WHERE database = {database:String} AND name = {table:String}`,
-    signal,
     { database, table },
   );
   const { sorting, partition } = TABLE_KEYS[mode];
@@ -112,22 +100,21 @@ WHERE database = {database:String} AND name = {table:String}`,
     'DESTINATION_REFUSED',
     `the keys of ${database}.${table} are not those of mode ${mode} (${tableKeys(mode)}): it is sorted by ${has.sorting} and partitioned by ${has.partition || 'nothing'}`,
     {
-      hint: `Where a column was added to the sorting key: ALTER TABLE ${server.table(table)} MODIFY ${/ORDER BY .*/.exec(tableKeys(mode))?.[0]}. Otherwise drop ${table}, ${table}_live and ${table}_changes to load anew, or give the pipeline another table.`,
+      hint: `Where a column was added to the sorting key: ALTER TABLE ${session.table(table)} MODIFY ${/ORDER BY .*/.exec(tableKeys(mode))?.[0]}. Otherwise drop ${table}, ${table}_live and ${table}_changes to load anew, or give the pipeline another table.`,
     },
   );
 }
 
-async function columnTypes(server: Server, table: string, signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
-  const { database } = server;
-  const found = await server.query<{ name: string; type: string }>(
+async function columnTypes(session: Session, table: string): Promise<ReadonlyMap<string, string>> {
+  const { database } = session;
+  const found = await session.query<{ name: string; type: string }>(
     'SELECT name, type FROM system.columns WHERE database = {database:String} AND table = {table:String}',
-    signal,
     { database, table },
   );
   return new Map(found.map(({ name, type }) => [name, type]));
 }
 
-function otherColumns({ database }: Server, table: string, faults: readonly string[]): DomainsyncError {
+function otherColumns({ database }: Session, table: string, faults: readonly string[]): DomainsyncError {
   return new DomainsyncError(
     'DESTINATION_REFUSED',
     `the columns of ${database}.${table} are not those of the pipeline: ${faults.join('; ')}`,

@@ -3,10 +3,10 @@
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Column } from '../../../src/types/index.ts';
 import { allOrFirstError } from '../server/all-or-first-error.ts';
-import type { Server } from '../server/client.ts';
 import { defining, dropUndefined } from '../server/definitions.ts';
 import { refuseReplicatedTables, refuseUnfitServer } from '../server/placement.ts';
 import { ensureDatabase, refuseWithoutRights } from '../server/rights.ts';
+import type { Session } from '../server/session.ts';
 import { HELD_TABLE, REJECTS_TABLE, RUNS_TABLE } from '../sql/names.ts';
 import {
   createChangesTable,
@@ -43,60 +43,55 @@ export interface PrepareOptions {
  * @throws DESTINATION_FOREIGN_TABLE, DESTINATION_REFUSED when its user lacks rights, or the table is of another mode or with other
  *   columns than the pipeline
  */
-export async function prepareTables(server: Server, options: PrepareOptions, signal: AbortSignal): Promise<void> {
+export async function prepareTables(session: Session, options: PrepareOptions): Promise<void> {
   const { table } = options;
-  await refuseWithoutRights(server, options, signal);
-  await ensureDatabase(server, signal);
+  await refuseWithoutRights(session, options);
+  await ensureDatabase(session);
   const names = [table, `${table}_live`, `${table}_changes`, RUNS_TABLE, REJECTS_TABLE, HELD_TABLE];
-  await allOrFirstError(refuseForeign(server, options, signal), dropUndefined(server, names, signal));
-  await defining(server, names, () => makeTables(server, options, signal), signal);
+  await allOrFirstError(refuseForeign(session, options), dropUndefined(session, names));
+  await defining(session, names, () => makeTables(session, options));
 }
 
-async function makeTables(server: Server, options: PrepareOptions, signal: AbortSignal): Promise<void> {
+async function makeTables(session: Session, options: PrepareOptions): Promise<void> {
   const { table, mode, columns, changes, history, force } = options;
-  const live = server.table(table);
+  const live = session.table(table);
   const empty = emptyLiveState(mode, columns);
   await allOrFirstError(
-    ensureHistory(server, RUNS_TABLE, createRunsTable, history.runs, signal),
-    ensureHistory(server, REJECTS_TABLE, createRejectsTable, history.rejects, signal),
-    server.repeatable(createHeldTable(server.table(HELD_TABLE)), signal),
-    server.repeatable(createLiveTable(live, mode, columns, commentOf(empty), empty.uuid), signal),
+    ensureHistory(session, RUNS_TABLE, createRunsTable, history.runs),
+    ensureHistory(session, REJECTS_TABLE, createRejectsTable, history.rejects),
+    session.repeatable(createHeldTable(session.table(HELD_TABLE))),
+    session.repeatable(createLiveTable(live, mode, columns, commentOf(empty), empty.uuid)),
   );
-  const state = await readLiveState(server, table, signal);
+  const state = await readLiveState(session, table);
   if (state !== null) {
-    checkMode(server, options, state);
-    const settled = await settleRecord(server, state, force, signal);
-    await fitColumns(server, options, settled, signal);
+    checkMode(session, options, state);
+    const settled = await settleRecord(session, state, force);
+    await fitColumns(session, options, settled);
   }
   await allOrFirstError(
-    ensureView(server, options, signal),
+    ensureView(session, options),
     changes
-      ? server.repeatable(createChangesTable(server.table(`${table}_changes`), CHANGES_COMMENT), signal)
+      ? session.repeatable(createChangesTable(session.table(`${table}_changes`), CHANGES_COMMENT))
       : Promise.resolve(),
   );
 }
 
-async function ensureView(server: Server, options: PrepareOptions, signal: AbortSignal): Promise<void> {
+async function ensureView(session: Session, options: PrepareOptions): Promise<void> {
   const { table, mode, columns } = options;
-  await server.repeatable(createLiveView(server.table(`${table}_live`), server.table(table), mode, columns), signal);
-  await fitView(server, options, signal);
+  await session.repeatable(createLiveView(session.table(`${table}_live`), session.table(table), mode, columns));
+  await fitView(session, options);
 }
 
 /**
  * Makes the view of a table that has lost it, also where there is nothing to load. Nothing is sent where the view is there, and
  * nothing is made of a table that is not fit: a load says what is wrong with it.
  */
-export async function restoreView(
-  server: Server,
-  options: Omit<PrepareOptions, 'force'>,
-  signal: AbortSignal,
-): Promise<void> {
-  const { database } = server;
+export async function restoreView(session: Session, options: Omit<PrepareOptions, 'force'>): Promise<void> {
+  const { database } = session;
   const { table, mode, columns } = options;
   const view = `${table}_live`;
-  const found = await server.query<{ name: string; comment: string }>(
+  const found = await session.query<{ name: string; comment: string }>(
     'SELECT name, comment FROM system.tables WHERE database = {database:String} AND name IN ({table:String}, {view:String})',
-    signal,
     { database, table, view },
   );
   const [only, ...others] = found;
@@ -104,7 +99,7 @@ export async function restoreView(
   if (state === null || state.mode !== mode) return;
   // Those that the pipeline loads since come with the next file.
   const there = columns.filter(({ name }) => state.columns.includes(name));
-  await server.repeatable(createLiveView(server.table(view), server.table(table), mode, there), signal);
+  await session.repeatable(createLiveView(session.table(view), session.table(table), mode, there));
 }
 
 /**
@@ -112,53 +107,46 @@ export async function restoreView(
  * @returns the live table, null where there is none
  * @throws as prepareTables
  */
-export async function refuseUnfit(
-  server: Server,
-  options: PrepareOptions,
-  signal: AbortSignal,
-): Promise<LiveTable | null> {
+export async function refuseUnfit(session: Session, options: PrepareOptions): Promise<LiveTable | null> {
   const [, , state] = await allOrFirstError(
-    refuseUnfitServer(server, signal),
-    refuseForeign(server, options, signal),
-    readLiveState(server, options.table, signal),
+    refuseUnfitServer(session),
+    refuseForeign(session, options),
+    readLiveState(session, options.table),
   );
   if (state === null) return null;
-  checkMode(server, options, state);
-  if (state.misplaced && !options.force) throw misplacedRecord(server, state);
-  await checkColumns(server, options, state, signal);
+  checkMode(session, options, state);
+  if (state.misplaced && !options.force) throw misplacedRecord(session, state);
+  await checkColumns(session, options, state);
   return state;
 }
 
 /** Makes one of the tables that forget, or lets the one that is there forget as the configuration says now. */
 async function ensureHistory(
-  server: Server,
+  session: Session,
   name: string,
   create: (table: string, seconds: number) => string,
   seconds: number,
-  signal: AbortSignal,
 ): Promise<void> {
-  const definition = create(server.table(name), seconds);
-  await server.repeatable(definition, signal);
-  const [row] = await server.query<{ kept: 0 | 1 }>(
+  const definition = create(session.table(name), seconds);
+  await session.repeatable(definition);
+  const [row] = await session.query<{ kept: 0 | 1 }>(
     `SELECT create_table_query LIKE concat('%toIntervalSecond(', {seconds:String}, ')%') AS kept
 FROM system.tables WHERE database = {database:String} AND name = {name:String}`,
-    signal,
-    { database: server.database, name, seconds: String(seconds) },
+    { database: session.database, name, seconds: String(seconds) },
   );
   const ttl = /^TTL (.+)$/m.exec(definition)?.[1];
   if (row?.kept !== 0 || ttl === undefined) return;
-  await server.repeatable(`ALTER TABLE ${server.table(name)} MODIFY TTL ${ttl}`, signal);
+  await session.repeatable(`ALTER TABLE ${session.table(name)} MODIFY TTL ${ttl}`);
 }
 
 /** What has the name of a table or view of ours, but is none. @throws DESTINATION_FOREIGN_TABLE */
-async function refuseForeign(server: Server, options: PrepareOptions, signal: AbortSignal): Promise<void> {
+async function refuseForeign(session: Session, options: PrepareOptions): Promise<void> {
   const { table, changes, mode } = options;
-  const { database } = server;
+  const { database } = session;
   const [view, feed, previous] = [`${table}_live`, `${table}_changes`, `${table}_previous`];
-  const found = await server.query<{ name: string; engine: string; comment: string }>(
+  const found = await session.query<{ name: string; engine: string; comment: string }>(
     `SELECT name, engine, comment FROM system.tables
 WHERE database = {database:String} AND name IN {names:Array(String)}`,
-    signal,
     { database, names: [table, view, feed, previous, RUNS_TABLE, REJECTS_TABLE, HELD_TABLE] },
   );
   refuseReplicatedTables(database, found);
@@ -170,7 +158,7 @@ WHERE database = {database:String} AND name IN {names:Array(String)}`,
   if (alien !== undefined) throw foreignTable(`${database}.${alien.name}`);
 }
 
-function checkMode({ database }: Server, { table, mode }: PrepareOptions, state: LiveState): void {
+function checkMode({ database }: Session, { table, mode }: PrepareOptions, state: LiveState): void {
   if (state.mode === mode) return;
   throw new DomainsyncError(
     'DESTINATION_REFUSED',

@@ -7,7 +7,6 @@ import { filePartition, type TableMode, tableEngine, tableKeys } from '../sql/sc
 import { attachRows, type Taker } from '../staging/partition.ts';
 import type { Staging } from '../staging/staging.ts';
 import { stagingSettings } from '../staging/staging-settings.ts';
-import { mergeToOnePart, numberOf, recreate, repeatable } from '../staging/statements.ts';
 import type { WorkState } from '../state/table-comment.ts';
 
 /** What has landed. */
@@ -22,16 +21,15 @@ export interface Landed {
 const SPILLED = 'SETTINGS max_block_size = 8192, max_bytes_before_external_group_by = 250000000';
 
 /** Counts what has landed. */
-export async function countLanded(staging: Staging, signal: AbortSignal): Promise<Landed> {
-  const landed = staging.table('rows');
-  const all = await numberOf(staging, `SELECT count() AS n FROM ${landed}`, signal);
+export async function countLanded(staging: Staging): Promise<Landed> {
+  const landed = staging.part('rows');
+  const all = await staging.number(`SELECT count() AS n FROM ${landed}`);
   // As many different hashes as rows: no domain stands twice, as in nearly every file. A third of what counting domains takes [measured].
   const hashes = `SELECT cityHash64(domain) AS hash FROM ${landed} GROUP BY hash ${SPILLED}`;
-  if ((await numberOf(staging, `SELECT count() AS n FROM (${hashes})`, signal)) === all)
-    return { rows: all, unique: true };
+  if ((await staging.number(`SELECT count() AS n FROM (${hashes})`)) === all) return { rows: all, unique: true };
   // In order equal ones meet. Half of what a GROUP BY in order takes, and a third of the memory [measured].
   const domains = `SELECT domain FROM ${landed} ORDER BY domain LIMIT 1 BY domain ${IN_ORDER_SETTINGS}`;
-  const rows = await numberOf(staging, `SELECT count() AS n FROM (${domains})`, signal);
+  const rows = await staging.number(`SELECT count() AS n FROM (${domains})`);
   return { rows, unique: rows === all };
 }
 
@@ -48,14 +46,13 @@ export async function buildReplacement(
   mode: TableMode,
   work: Pick<WorkState, 'source' | 'file'>,
   landed: Landed,
-  signal: AbortSignal,
 ): Promise<void> {
   const partition = mode === 'append' ? filePartition(work.source, work.file.date) : 'tuple()';
   const from =
     mode === 'sync' || landed.unique
-      ? staging.table('rows')
-      : await buildMerged(staging, { live, mode, partition, rows: landed.rows }, signal);
-  await createFilled(staging, 'next', live, `AS ${live.table}`, { partition, from }, signal);
+      ? staging.part('rows')
+      : await buildMerged(staging, { live, mode, partition, rows: landed.rows });
+  await createFilled(staging, 'next', live, `AS ${live.table}`, { partition, from });
 }
 
 /**
@@ -63,10 +60,10 @@ export async function buildReplacement(
  * read. Nothing of it stays, so its parts are not merged either.
  * @returns its qualified name
  */
-export async function comparedRows(staging: Staging, live: Taker, signal: AbortSignal): Promise<string> {
-  const settings = await stagingSettings(staging.server, 'unmerged', signal);
+export async function comparedRows(staging: Staging, live: Taker): Promise<string> {
+  const settings = await stagingSettings(staging, 'unmerged');
   const definition = `AS ${live.table} ENGINE = ${tableEngine('sync')} ${tableKeys('sync')} SETTINGS ${settings}, ${WITH_PROJECTIONS}`;
-  return createFilled(staging, 'next', live, definition, { partition: 'tuple()', from: staging.table('rows') }, signal);
+  return createFilled(staging, 'next', live, definition, { partition: 'tuple()', from: staging.part('rows') });
 }
 
 /** Makes a staging table that holds what another one does. @returns its qualified name */
@@ -76,10 +73,9 @@ async function createFilled(
   { columns }: Taker,
   definition: string,
   rows: { readonly partition: string; readonly from: string },
-  signal: AbortSignal,
 ): Promise<string> {
-  const table = await recreate(staging, part, `${definition} COMMENT ''`, signal);
-  await attachRows(staging, { table, columns }, rows, signal);
+  const table = await staging.recreate(part, `${definition} COMMENT ''`);
+  await attachRows(staging, { table, columns }, rows);
   return table;
 }
 
@@ -90,15 +86,14 @@ async function createFilled(
 async function buildMerged(
   staging: Staging,
   of: { readonly live: Taker; readonly mode: TableMode; readonly partition: string; readonly rows: number },
-  signal: AbortSignal,
 ): Promise<string> {
   const definition = `AS ${of.live.table} ENGINE = ReplacingMergeTree(_version) ${tableKeys(of.mode)} SETTINGS ${WITH_PROJECTIONS}`;
-  const from = staging.table('rows');
-  const merged = await createFilled(staging, 'merged', of.live, definition, { partition: of.partition, from }, signal);
+  const from = staging.part('rows');
+  const merged = await createFilled(staging, 'merged', of.live, definition, { partition: of.partition, from });
   // Also where there is one part only: an insert does not merge the rows that it brings.
-  await repeatable(staging, `OPTIMIZE TABLE ${merged} FINAL`, signal);
-  await mergeToOnePart(staging, 'merged', signal);
-  const left = await numberOf(staging, `SELECT count() AS n FROM ${merged}`, signal);
+  await staging.repeatable(`OPTIMIZE TABLE ${merged} FINAL`);
+  await staging.mergeToOnePart('merged');
+  const left = await staging.number(`SELECT count() AS n FROM ${merged}`);
   if (left !== of.rows) {
     throw new DomainsyncError('DESTINATION_VERIFY_FAILED', `${left} rows are left of ${of.rows} different domains`);
   }

@@ -1,15 +1,15 @@
 /** The way back from the last file, in mode `replace`: the previous table takes the live one's place again, once. */
-import { randomUUID } from 'node:crypto';
+
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { RolledBack } from '../../../src/types/index.ts';
-import { recordRolledBack } from '../history/run-history.ts';
-import type { Server } from '../server/client.ts';
+import { recordSnapshot } from '../history/run-history.ts';
+import type { Session } from '../server/session.ts';
 import { refuseOther } from '../staging/other-table.ts';
-import { createStaging, releaseOnFailure, type Staging, takeOver } from '../staging/staging.ts';
-import { LOST_KEY, listSets } from '../staging/staging-sets.ts';
-import { recreate, statement } from '../staging/statements.ts';
+import type { Staging } from '../staging/staging.ts';
+import { LOST_KEY, listSets, type StagingPlace } from '../staging/staging-sets.ts';
+import { createStaging, takeOver } from '../staging/take-over.ts';
 import { snapshotInComment } from '../state/live-table.ts';
-import { isNewer, type SnapshotRecord, type WorkState } from '../state/table-comment.ts';
+import { isNewer, newWork, type SnapshotRecord, type WorkState } from '../state/table-comment.ts';
 import { exchangeBack } from './exchange.ts';
 
 /** Key of a staging set that no load has begun: it is there for the rollback only. */
@@ -17,7 +17,7 @@ const ROLLBACK_KEY = 'rollback';
 
 /** A table of mode `replace`, by its bare names. */
 export interface RollbackTables {
-  readonly pipeline: string;
+  readonly place: StagingPlace;
   readonly source: string;
   readonly live: string;
   readonly previous: string;
@@ -27,31 +27,25 @@ export interface RollbackTables {
  * Begins a rollback, as the owner of the pipeline's staging tables; a load that is waiting there to go on is kept.
  * @throws USAGE when there is nothing to put back, RUN_ELSEWHERE, DESTINATION_REFUSED where a load into another table is unfinished
  */
-export async function rollBack(server: Server, tables: RollbackTables, signal: AbortSignal): Promise<RolledBack> {
-  const { pipeline, source, live, previous } = tables;
-  await refuseOther(server, { pipeline, table: live }, 'any', signal);
-  const from = await snapshotInComment(server, live, source, signal);
-  const to = await snapshotInComment(server, previous, source, signal);
+export async function rollBack(session: Session, tables: RollbackTables): Promise<RolledBack> {
+  const { place, source, live, previous } = tables;
+  await refuseOther(session, { ...place, table: live }, 'any');
+  const from = await snapshotInComment(session, live, source);
+  const to = await snapshotInComment(session, previous, source);
   if (from === null || to === null) throw nothingThere(`no table from before the last file is kept for ${live}`);
   if (isNewer(to, from)) throw nothingThere(`${live} was rolled back to ${from.file} already`);
-  const [set] = await listSets(server, pipeline, signal);
+  const [set] = await listSets(session, place);
   const work = set?.work ?? workOf(from, source, live);
+  const model = { table: session.table(live), mode: 'replace' } as const;
   const staging =
     set?.work == null
-      ? await createStaging(
-          server,
-          pipeline,
-          { table: server.table(live), mode: 'replace' },
-          work,
-          set?.epoch ?? 0,
-          signal,
-        )
-      : await takeOver(server, pipeline, set, signal);
-  return releaseOnFailure(staging, async () => {
+      ? await createStaging(session, place, model, work, set?.epoch ?? 0)
+      : await takeOver(session, place, set);
+  return staging.releaseOnFailure(async () => {
     // A load that waits may have been about to exchange its own: it is made anew when that load goes on.
-    await recreate(staging, 'next', null, signal);
-    await staging.save({ ...work, rollback: true }, signal);
-    await completeRollback(staging, work, tables, signal);
+    await staging.recreate('next', null);
+    await staging.save({ ...work, rollback: true });
+    await completeRollback(staging, work, tables);
     return { from, to };
   });
 }
@@ -61,18 +55,16 @@ export async function completeRollback(
   staging: Staging,
   work: WorkState,
   { live, previous, source }: RollbackTables,
-  signal: AbortSignal,
 ): Promise<void> {
-  const { server } = staging;
-  const rolledBack = await exchangeBack(staging, { live, previous }, source, signal);
-  await statement(staging, `RENAME TABLE ${staging.table('next')} TO ${server.table(previous)}`, signal);
+  const rolledBack = await exchangeBack(staging, { live, previous }, source);
+  await staging.command(`RENAME TABLE ${staging.part('next')} TO ${staging.table(previous)}`);
   // Last: the record has the owner's epoch, by which one that was taken over on its way here finds out.
-  if (rolledBack !== null) await recordRolledBack(staging, rolledBack, new Date().toISOString(), signal);
+  if (rolledBack !== null) await recordSnapshot(staging, rolledBack, 'rolled-back');
   if (work.key === ROLLBACK_KEY || work.key === LOST_KEY) {
-    await staging.drop(signal);
+    await staging.drop();
   } else {
     staging.release();
-    await staging.save({ ...work, rollback: false }, signal);
+    await staging.save({ ...work, rollback: false });
   }
 }
 
@@ -88,25 +80,10 @@ export async function unlessAtWork<T>(pipeline: string, body: () => Promise<T>):
   }
 }
 
-function workOf(held: SnapshotRecord, source: string, into: string): WorkState {
-  return {
-    domainsync: 1,
-    phase: 'loading',
-    run: randomUUID(),
-    key: ROLLBACK_KEY,
-    owner: null,
-    startedAt: new Date().toISOString(),
-    source,
-    table: '',
-    into,
-    file: { name: held.file, date: held.date, size: held.size, etag: held.etag, lastModified: null },
-    revision: held.revision,
-    previousDate: null,
-    ended: true,
-    rollback: true,
-    sourceColumns: [],
-    result: null,
-  };
+function workOf({ file: name, date, size, etag, revision }: SnapshotRecord, source: string, into: string): WorkState {
+  const file = { name, date, size, etag, lastModified: null };
+  const begun = newWork({ key: ROLLBACK_KEY, source, table: '', into, file, revision, previousDate: null });
+  return { ...begun, owner: null, ended: true, rollback: true };
 }
 
 function nothingThere(what: string): DomainsyncError {

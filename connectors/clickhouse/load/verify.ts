@@ -29,10 +29,15 @@ export function sumCounts(blocks: Iterable<BlockCounts>): Totals {
 }
 
 /** Of a file that has too many rejected lines so many are put on record, for a person to look at. */
-export const MOST_REJECTS_OF_FAILED = 100_000;
+const MOST_REJECTS_OF_FAILED = 100_000;
+
+/** How many rejects of a file are put on record, at the most; null: all. */
+export function mostRejects(totals: Totals, maxRejected: number): number | null {
+  return tooManyRejected(totals, maxRejected) ? MOST_REJECTS_OF_FAILED : null;
+}
 
 /** Whether the share of rejected lines passes the limit; blank lines do not count. */
-export function tooManyRejected(totals: Totals, maxRejected: number): boolean {
+function tooManyRejected(totals: Totals, maxRejected: number): boolean {
   return totals.rejected > maxRejected * (totals.lines - totals.blank);
 }
 
@@ -62,20 +67,19 @@ export function checkRows(totals: Totals, before: number | null, minRows: number
  * token; that is harmless (equal versions), so then distinct lines are compared, spilling to disk.
  * @throws DESTINATION_VERIFY_FAILED
  */
-export async function verifyRows(staging: Staging, signal: AbortSignal): Promise<void> {
-  const { server } = staging;
-  const rows = staging.table('rows');
+export async function verifyRows(staging: Staging): Promise<void> {
+  const rows = staging.part('rows');
   interface Sums {
     readonly count: string;
     readonly lines: string;
   }
   const one = async (sql: string): Promise<Sums> => {
-    const [row] = await staging.fenced(() => server.query<Sums>(sql, signal), signal);
+    const [row] = await staging.query<Sums>(sql);
     return row ?? { count: '0', lines: '0' };
   };
   const [expected, plain] = await allOrFirstError(
     one(
-      `SELECT sum(rows) AS count, sum(first_line * rows + line_offset_sum) AS lines FROM (SELECT * FROM ${staging.table('blocks')} LIMIT 1 BY block)`,
+      `SELECT sum(rows) AS count, sum(first_line * rows + line_offset_sum) AS lines FROM (SELECT * FROM ${staging.part('blocks')} LIMIT 1 BY block)`,
     ),
     one(`SELECT count() AS count, sum(${LINE_OF_VERSION}) AS lines FROM ${rows}`),
   );

@@ -4,18 +4,17 @@
  */
 
 import { DomainsyncError } from '../../../src/common/errors.ts';
-import type { Server } from '../server/client.ts';
+import type { Session } from '../server/session.ts';
 import { literal } from '../sql/names.ts';
 import { versionRange } from '../sql/row-version.ts';
 import type { Staging } from '../staging/staging.ts';
-import { numberOf } from '../staging/statements.ts';
 import { type TableFacts, tableFacts } from '../state/live-table.ts';
 import type { WorkState } from '../state/table-comment.ts';
 
 /** The table of a name. @throws DESTINATION_VERIFY_FAILED when there is none */
-export async function factsOf(server: Server, name: string, signal: AbortSignal): Promise<TableFacts> {
-  const facts = (await tableFacts(server, [name], signal)).get(name);
-  if (facts === undefined) throw notVisible(`${server.database}.${name}`, 'it is gone');
+export async function factsOf(session: Session, name: string): Promise<TableFacts> {
+  const facts = (await tableFacts(session, [name])).get(name);
+  if (facts === undefined) throw notVisible(`${session.database}.${name}`, 'it is gone');
   return facts;
 }
 
@@ -25,16 +24,15 @@ export async function factsOf(server: Server, name: string, signal: AbortSignal)
  * @throws DESTINATION_VERIFY_FAILED
  */
 export async function checkExchanged(
-  server: Server,
+  session: Session,
   name: string,
   made: Pick<TableFacts, 'uuid' | 'rows'>,
-  signal: AbortSignal,
 ): Promise<void> {
-  const { uuid, rows, forgets } = await factsOf(server, name, signal);
+  const { uuid, rows, forgets } = await factsOf(session, name);
   if (uuid !== made.uuid)
-    throw notVisible(`${server.database}.${name}`, 'it is another table than the one that was put in its place');
+    throw notVisible(`${session.database}.${name}`, 'it is another table than the one that was put in its place');
   if (rows === 0 && made.rows > 0 && !forgets)
-    throw notVisible(`${server.database}.${name}`, `it has no rows in place of ${made.rows}`);
+    throw notVisible(`${session.database}.${name}`, `it has no rows in place of ${made.rows}`);
 }
 
 /**
@@ -47,12 +45,11 @@ export async function checkAttached(
   staging: Staging,
   live: { readonly name: string; readonly table: string },
   work: Pick<WorkState, 'source' | 'file' | 'revision'>,
-  signal: AbortSignal,
 ): Promise<void> {
-  if ((await factsOf(staging.server, live.name, signal)).forgets) return;
+  if ((await factsOf(staging, live.name)).forgets) return;
   const [from, to] = versionRange({ fileDate: work.file.date, revision: work.revision });
   const ofFile = `_version BETWEEN ${from} AND ${to} AND _source = ${literal(work.source)}`;
-  await checkRows(staging, { ...live, where: ofFile }, 'delta', signal);
+  await checkRows(staging, { ...live, where: ofFile }, 'delta');
 }
 
 /**
@@ -64,25 +61,20 @@ export async function checkReplaced(
   staging: Staging,
   into: { readonly name: string; readonly table: string; readonly where: string },
   from: 'next' | 'changes',
-  signal: AbortSignal,
 ): Promise<void> {
-  if ((await factsOf(staging.server, into.name, signal)).forgets) return;
-  await checkRows(staging, into, from, signal);
+  if ((await factsOf(staging, into.name)).forgets) return;
+  await checkRows(staging, into, from);
 }
 
 async function checkRows(
   staging: Staging,
   { name, table, where }: { readonly name: string; readonly table: string; readonly where: string },
   from: 'delta' | 'next' | 'changes',
-  signal: AbortSignal,
 ): Promise<void> {
-  const brought = await numberOf(staging, `SELECT count() AS n FROM ${staging.table(from)}`, signal);
-  const found = await numberOf(staging, `SELECT count() AS n FROM ${table} WHERE ${where}`, signal);
+  const brought = await staging.number(`SELECT count() AS n FROM ${staging.part(from)}`);
+  const found = await staging.number(`SELECT count() AS n FROM ${table} WHERE ${where}`);
   if (found < brought)
-    throw notVisible(
-      `${staging.server.database}.${name}`,
-      `${found} rows of the file are there in place of ${brought}`,
-    );
+    throw notVisible(`${staging.database}.${name}`, `${found} rows of the file are there in place of ${brought}`);
 }
 
 /** The error for rows that were said to be visible, and are not. */

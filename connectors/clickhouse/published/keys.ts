@@ -1,5 +1,7 @@
 /** Keys read back from a topic, in the layout in which rows are staged. */
+
 import { HASH_BYTES, type PublishedKey } from '../../../src/types/index.ts';
+import { leb128 } from '../format/leb128.ts';
 
 const NO_HASH = Buffer.alloc(HASH_BYTES);
 
@@ -11,11 +13,7 @@ export function encodeKeys(keys: readonly PublishedKey[]): Buffer {
     const fixed = Buffer.alloc(8);
     fixed.writeBigUInt64LE(BigInt(order));
     const refused = hash === null ? Buffer.from([1, 0x2d, 0]) : Buffer.from([0, 0]);
-    parts.push(leb128(name.length), name, hash ?? NO_HASH, fixed, refused);
+    parts.push(Buffer.from(leb128(name.length)), name, hash ?? NO_HASH, fixed, refused);
   }
   return Buffer.concat(parts);
-}
-
-function leb128(value: number): Buffer {
-  return value < 0x80 ? Buffer.from([value]) : Buffer.from([(value & 0x7f) | 0x80, value >>> 7]);
 }

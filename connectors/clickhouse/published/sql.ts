@@ -110,3 +110,12 @@ export function countPlan(plan: string): string {
   const kinds = Object.entries(PLANNED).map(([name, op]) => `countIf(op = ${op}) AS ${name}`);
   return `SELECT ${kinds.join(', ')} FROM ${plan}`;
 }
+
+/** Why a row that is fine makes no message; beside the reasons for which lines are rejected (contract 3). */
+const TOO_LARGE = 'message-too-large';
+
+/** A SELECT of line, reason, detail and raw of the rows of which no message can be made. @param most null: all */
+export function selectRefused(rows: string, most: number | null): string {
+  return `SELECT DISTINCT ${LINE_OF_VERSION} AS line, '${TOO_LARGE}' AS reason, refused AS detail, raw
+FROM ${rows} WHERE _deleted${most === null ? '' : ` LIMIT ${most}`}`;
+}

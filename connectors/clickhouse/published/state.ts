@@ -1,7 +1,7 @@
 /** What the comment of an index table tells. */
 
 import type { PublishedMark } from '../../../src/types/index.ts';
-import type { Server } from '../server/client.ts';
+import type { Session } from '../server/session.ts';
 
 export interface IndexState {
   readonly domainsync: 1;
@@ -10,11 +10,10 @@ export interface IndexState {
 }
 
 /** null: there is no such table, or it is none of ours. */
-export async function readIndexState(server: Server, name: string, signal: AbortSignal): Promise<IndexState | null> {
-  const [row] = await server.query<{ comment: string }>(
+export async function readIndexState(session: Session, name: string): Promise<IndexState | null> {
+  const [row] = await session.query<{ comment: string }>(
     'SELECT comment FROM system.tables WHERE database = {database:String} AND name = {name:String}',
-    signal,
-    { database: server.database, name },
+    { database: session.database, name },
   );
   try {
     const state = JSON.parse(row?.comment ?? '') as IndexState;

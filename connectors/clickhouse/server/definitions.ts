@@ -6,8 +6,8 @@
 
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { identifier, STAGING_PREFIX } from '../sql/names.ts';
-import type { Server } from './client.ts';
 import { FULL_DISK_HINT, SERVER_CODES, serverCode } from './errors.ts';
+import type { Session } from './session.ts';
 
 /** Of a row of system.tables: no definition was found. Also where it could not be read for a moment. */
 export const SEEMS_UNDEFINED = "create_table_query = ''";
@@ -18,26 +18,21 @@ export const SEEMS_UNDEFINED = "create_table_query = ''";
  * @param names without the database; a table that is not there is none without a definition
  * @throws DESTINATION_REFUSED when one of them has no definition
  */
-export async function refuseUndefined(server: Server, names: readonly string[], signal: AbortSignal): Promise<void> {
-  const lost = await dropUndefined(server, names, signal);
+export async function refuseUndefined(session: Session, names: readonly string[]): Promise<void> {
+  const lost = await dropUndefined(session, names);
   if (lost.length > 0) throw noRoom(lost.join(', '));
 }
 
 /** Runs what makes tables, and looks at them, also when it fails: without a definition of a table others fail, of words that do not say so. */
-export async function defining<T>(
-  server: Server,
-  names: readonly string[],
-  body: () => Promise<T>,
-  signal: AbortSignal,
-): Promise<T> {
+export async function defining<T>(session: Session, names: readonly string[], body: () => Promise<T>): Promise<T> {
   let made: T;
   try {
     made = await body();
   } catch (error) {
-    const lost = await dropUndefined(server, names, signal).catch(() => []);
+    const lost = await dropUndefined(session, names).catch(() => []);
     throw lost.length > 0 ? noRoom(lost.join(', '), error) : error;
   }
-  await refuseUndefined(server, names, signal);
+  await refuseUndefined(session, names);
   return made;
 }
 
@@ -45,35 +40,34 @@ export async function defining<T>(
  * As `refuseUndefined`, for what may have been left: only a table that holds rows is a fault, the others are made anew.
  * @returns the names of those that were dropped
  */
-export async function dropUndefined(server: Server, names: readonly string[], signal: AbortSignal): Promise<string[]> {
-  const { database } = server;
-  const found = await server.query<{ name: string; rows: string }>(
+export async function dropUndefined(session: Session, names: readonly string[]): Promise<string[]> {
+  const { database } = session;
+  const found = await session.query<{ name: string; rows: string }>(
     `SELECT name, toUInt64(ifNull(total_rows, 0)) AS rows FROM system.tables
 WHERE database = {database:String} AND name IN {names:Array(String)} AND ${SEEMS_UNDEFINED}`,
-    signal,
     { database, names },
   );
   const dropped: string[] = [];
   for (const { name, rows } of found) {
-    if (await isDefined(server, `TABLE ${server.table(name)}`, signal)) continue;
-    if (rows !== '0' && !name.startsWith(STAGING_PREFIX)) throw withoutDefinition(server, name);
-    await server.repeatable(`DROP TABLE IF EXISTS ${server.table(name)} SYNC`, signal);
+    if (await isDefined(session, `TABLE ${session.table(name)}`)) continue;
+    if (rows !== '0' && !name.startsWith(STAGING_PREFIX)) throw withoutDefinition(session, name);
+    await session.repeatable(`DROP TABLE IF EXISTS ${session.table(name)} SYNC`);
     dropped.push(name);
   }
   return dropped;
 }
 
 /** As `refuseUndefined`, for the configured database, which was made just now. */
-export async function refuseUndefinedDatabase(server: Server, signal: AbortSignal): Promise<void> {
-  const name = identifier(server.database);
-  if (await isDefined(server, `DATABASE ${name}`, signal)) return;
-  await server.repeatable(`DROP DATABASE IF EXISTS ${name} SYNC`, signal);
-  throw noRoom(`the database ${server.database}`);
+export async function refuseUndefinedDatabase(session: Session): Promise<void> {
+  const name = identifier(session.database);
+  if (await isDefined(session, `DATABASE ${name}`)) return;
+  await session.repeatable(`DROP DATABASE IF EXISTS ${name} SYNC`);
+  throw noRoom(`the database ${session.database}`);
 }
 
-async function isDefined(server: Server, what: string, signal: AbortSignal): Promise<boolean> {
+async function isDefined(session: Session, what: string): Promise<boolean> {
   try {
-    await server.answer(`SHOW CREATE ${what}`, signal);
+    await session.answer(`SHOW CREATE ${what}`);
     return true;
   } catch (error) {
     // That of an empty text.
@@ -91,11 +85,11 @@ function noRoom(what: string, cause?: unknown): DomainsyncError {
   );
 }
 
-function withoutDefinition(server: Server, name: string): DomainsyncError {
-  const table = server.table(name);
+function withoutDefinition(session: Session, name: string): DomainsyncError {
+  const table = session.table(name);
   return new DomainsyncError(
     'DESTINATION_REFUSED',
-    `the definition of ${server.database}.${name} is empty: the disk of the ClickHouse server was full when it was written`,
+    `the definition of ${session.database}.${name} is empty: the disk of the ClickHouse server was full when it was written`,
     {
       hint: `The server does not start again with it. Keep what you need of its rows in another table, then DROP TABLE ${table} SYNC and run again: it is made anew.`,
     },

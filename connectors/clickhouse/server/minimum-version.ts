@@ -1,14 +1,14 @@
 /** Which versions of ClickHouse domainsync works with. */
 
 import { DomainsyncError } from '../../../src/common/errors.ts';
-import type { Server } from './client.ts';
+import type { Session } from './session.ts';
 
 /** A long-term release. Mode `sync` hashes tuples with nulls, which versions before 25.5 refuse; older ones are not tried. */
 const MINIMUM_VERSION: readonly [number, number] = [25, 8];
 
 /** @throws DESTINATION_REFUSED when the server is older than domainsync works with */
-export async function refuseOldServer(server: Server, signal: AbortSignal): Promise<void> {
-  const [row] = await server.query<{ version: string }>('SELECT version() AS version', signal);
+export async function refuseOldServer(session: Session): Promise<void> {
+  const [row] = await session.query<{ version: string }>('SELECT version() AS version');
   if (row === undefined || isRecent(row.version)) return;
   const least = MINIMUM_VERSION.join('.');
   const what = `the ClickHouse server has the version ${row.version}, and domainsync needs ${least} or later`;

@@ -2,8 +2,8 @@
 
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { allOrFirstError } from './all-or-first-error.ts';
-import type { Server } from './client.ts';
 import { refuseOldServer } from './minimum-version.ts';
+import type { Session } from './session.ts';
 
 /** `Overlay` is what the embedded server's `default` is: an Atomic database, and files beside it. */
 const FIT_ENGINES: ReadonlySet<string> = new Set(['Atomic', 'Overlay']);
@@ -15,31 +15,33 @@ const OTHER_SERVER =
   'ClickHouse Cloud is not supported: name a server of your own in clickhouse.url, or use the embedded one.';
 
 /** First of every run: one server answers, of a version that will do, and the database is one for it alone. Changes nothing. @throws DESTINATION_REFUSED */
-export async function refuseUnfitServer(server: Server, signal: AbortSignal): Promise<void> {
-  await allOrFirstError(refuseOldServer(server, signal), server.identify(signal), refuseUnfitDatabase(server, signal));
+export async function refuseUnfitServer(session: Session): Promise<void> {
+  await allOrFirstError(
+    refuseOldServer(session),
+    session.server.identify(session.signal),
+    refuseUnfitDatabase(session),
+  );
 }
 
 /**
  * Looks at the database's engine, and where there is no such database at the one that it would be made with.
  * @throws DESTINATION_REFUSED
  */
-export async function refuseUnfitDatabase(server: Server, signal: AbortSignal): Promise<void> {
-  const { database } = server;
-  const [found] = await server.query<{ engine: string }>(
+export async function refuseUnfitDatabase(session: Session): Promise<void> {
+  const { database } = session;
+  const [found] = await session.query<{ engine: string }>(
     `SELECT engine FROM system.databases WHERE name = {database:String}
 UNION ALL SELECT if(value = '1', 'Shared', '') FROM system.settings WHERE name = 'cloud_mode' AND value = '1'`,
-    signal,
     { database },
   );
-  const engine = found?.engine ?? (await engineByDefault(server, signal));
+  const engine = found?.engine ?? (await engineByDefault(session));
   if (engine === '' || FIT_ENGINES.has(engine)) return;
   throw unfitDatabase(database, engine);
 }
 
-async function engineByDefault(server: Server, signal: AbortSignal): Promise<string> {
-  const [row] = await server.query<{ value: string }>(
+async function engineByDefault(session: Session): Promise<string> {
+  const [row] = await session.query<{ value: string }>(
     "SELECT value FROM system.settings WHERE name = 'default_database_engine'",
-    signal,
   );
   return row?.value ?? '';
 }

@@ -3,9 +3,9 @@
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { HELD_TABLE, identifier, REJECTS_TABLE, RUNS_TABLE, stagingTable } from '../sql/names.ts';
 import type { TableMode } from '../sql/schema.ts';
-import type { Server } from './client.ts';
 import { refuseUndefinedDatabase } from './definitions.ts';
 import { SERVER_CODES, serverCode } from './errors.ts';
+import type { Session } from './session.ts';
 
 export interface RightsOptions {
   readonly pipeline: string;
@@ -38,46 +38,46 @@ const ENGINES = ['MergeTree', 'ReplacingMergeTree', 'Memory'];
  * A server that does not know CHECK GRANT cannot be asked: there the statements of a load are refused, one by one.
  * @throws DESTINATION_REFUSED with the rights that are lacking
  */
-export async function refuseWithoutRights(server: Server, options: RightsOptions, signal: AbortSignal): Promise<void> {
+export async function refuseWithoutRights(session: Session, options: RightsOptions): Promise<void> {
   try {
-    const needed = neededRights(server, options);
+    const needed = neededRights(session, options);
     const whole = needed.map(({ rights, on }) => `${rights.join(', ')} ON ${on}`).join(', ');
-    if (!(await isGranted(server, whole, signal))) {
-      throw await withoutRights(server, await lacking(server, needed, signal), signal);
+    if (!(await isGranted(session, whole))) {
+      throw await withoutRights(session, await lacking(session, needed));
     }
-    await refuseMissingDatabase(server, signal);
+    await refuseMissingDatabase(session);
   } catch (error) {
     if (serverCode(error) !== SERVER_CODES.SYNTAX_ERROR) throw error;
   }
 }
 
 /** Creates the configured database where it is missing. @throws DESTINATION_REFUSED where the user may not */
-export async function ensureDatabase(server: Server, signal: AbortSignal): Promise<void> {
-  if (await seesDatabase(server, signal)) return;
-  const database = identifier(server.database);
+export async function ensureDatabase(session: Session): Promise<void> {
+  if (await seesDatabase(session)) return;
+  const database = identifier(session.database);
   try {
-    await server.repeatable(`CREATE DATABASE IF NOT EXISTS ${database}`, signal);
+    await session.repeatable(`CREATE DATABASE IF NOT EXISTS ${database}`);
   } catch (error) {
     if (serverCode(error) !== SERVER_CODES.ACCESS_DENIED) throw error;
-    throw noDatabase(server, await signedIn(server, signal), error);
+    throw noDatabase(session, await signedIn(session), error);
   }
-  await refuseUndefinedDatabase(server, signal);
+  await refuseUndefinedDatabase(session);
 }
 
-async function refuseMissingDatabase(server: Server, signal: AbortSignal): Promise<void> {
-  if (await seesDatabase(server, signal)) return;
-  if (await isGranted(server, `CREATE DATABASE ON ${identifier(server.database)}.*`, signal)) return;
-  throw noDatabase(server, await signedIn(server, signal));
+async function refuseMissingDatabase(session: Session): Promise<void> {
+  if (await seesDatabase(session)) return;
+  if (await isGranted(session, `CREATE DATABASE ON ${identifier(session.database)}.*`)) return;
+  throw noDatabase(session, await signedIn(session));
 }
 
-async function seesDatabase(server: Server, signal: AbortSignal): Promise<boolean> {
+async function seesDatabase(session: Session): Promise<boolean> {
   const sql = 'SELECT 1 FROM system.databases WHERE name = {database:String}';
-  return (await server.query(sql, signal, { database: server.database })).length > 0;
+  return (await session.query(sql, { database: session.database })).length > 0;
 }
 
-function neededRights(server: Server, { pipeline, table, mode, changes }: RightsOptions): Needed[] {
+function neededRights(session: Session, { pipeline, table, mode, changes }: RightsOptions): Needed[] {
   const ofTable = (name: string, rights: readonly string[]): Needed => {
-    return { rights, on: server.table(name), grantedOn: `${identifier(server.database)}.*` };
+    return { rights, on: session.table(name), grantedOn: `${identifier(session.database)}.*` };
   };
   const needed = [
     ofTable(stagingTable(pipeline, 1, 'rows'), [...MOVED, 'ALTER MODIFY COMMENT', 'OPTIMIZE']),
@@ -93,17 +93,17 @@ function neededRights(server: Server, { pipeline, table, mode, changes }: Rights
 }
 
 /** What CHECK GRANT says; a read-only user has no rights to change anything. */
-async function isGranted(server: Server, rights: string, signal: AbortSignal): Promise<boolean> {
-  return (await server.answer(`CHECK GRANT ${rights}`, signal)).trim() === '1';
+async function isGranted(session: Session, rights: string): Promise<boolean> {
+  return (await session.answer(`CHECK GRANT ${rights}`)).trim() === '1';
 }
 
 /** The rights that are lacking, by what they are to be granted on. */
-async function lacking(server: Server, needed: readonly Needed[], signal: AbortSignal): Promise<Map<string, string[]>> {
+async function lacking(session: Session, needed: readonly Needed[]): Promise<Map<string, string[]>> {
   const found = new Map<string, string[]>();
   for (const { rights, on, grantedOn } of needed) {
     const missing = found.get(grantedOn) ?? [];
     for (const right of rights) {
-      if (!missing.includes(right) && !(await isGranted(server, `${right} ON ${on}`, signal))) missing.push(right);
+      if (!missing.includes(right) && !(await isGranted(session, `${right} ON ${on}`))) missing.push(right);
     }
     if (missing.length > 0) found.set(grantedOn, missing);
   }
@@ -111,15 +111,13 @@ async function lacking(server: Server, needed: readonly Needed[], signal: AbortS
 }
 
 async function withoutRights(
-  server: Server,
+  session: Session,
   lacks: ReadonlyMap<string, readonly string[]>,
-  signal: AbortSignal,
 ): Promise<DomainsyncError> {
-  const [row] = await server.query<{ readonly: number; ddl: boolean }>(
+  const [row] = await session.query<{ readonly: number; ddl: boolean }>(
     "SELECT getSetting('readonly') AS readonly, getSetting('allow_ddl') AS ddl",
-    signal,
   );
-  const user = await signedIn(server, signal);
+  const user = await signedIn(session);
   if (row !== undefined && Number(row.readonly) !== 0) {
     return new DomainsyncError('DESTINATION_REFUSED', `the user ${user} of the ClickHouse server is read-only`, {
       hint: 'Set readonly to 0 in the profile of the user and in clickhouse.settings, or name another user in clickhouse.username.',
@@ -138,7 +136,7 @@ async function withoutRights(
   );
 }
 
-function noDatabase({ database }: Server, user: string, cause?: unknown): DomainsyncError {
+function noDatabase({ database }: Session, user: string, cause?: unknown): DomainsyncError {
   const name = identifier(database);
   return new DomainsyncError(
     'DESTINATION_REFUSED',
@@ -150,7 +148,7 @@ function noDatabase({ database }: Server, user: string, cause?: unknown): Domain
   );
 }
 
-async function signedIn(server: Server, signal: AbortSignal): Promise<string> {
-  const [row] = await server.query<{ user: string }>('SELECT currentUser() AS user', signal);
+async function signedIn(session: Session): Promise<string> {
+  const [row] = await session.query<{ user: string }>('SELECT currentUser() AS user');
   return row?.user ?? '';
 }

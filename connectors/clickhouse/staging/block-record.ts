@@ -2,7 +2,7 @@
 
 import type { EncodedBlock } from '../../../src/types/index.ts';
 import { leb128 } from '../format/leb128.ts';
-import type { Server } from '../server/client.ts';
+import type { Session } from '../server/session.ts';
 
 /** The columns of `blocks`, in the order in which they are sent. */
 export const BLOCK_COLUMNS = `block UInt32, first_line UInt64, lines UInt64, blank UInt64, rejected UInt64, filtered UInt64, rows UInt64,
@@ -23,16 +23,15 @@ export interface Landing {
  * that do nothing.
  */
 export async function landBlock(
-  server: Server,
+  session: Session,
   { insert, records, attempt }: Landing,
   block: EncodedBlock,
-  signal: AbortSignal,
 ): Promise<void> {
   const token = attempt === '' ? `${block.number}` : `${block.number}/${attempt}`;
-  if (block.counts.rows > 0) await server.insertBlock(insert, block.payload, `rows/${token}`, signal);
+  if (block.counts.rows > 0) await session.insertBlock(insert, block.payload, `rows/${token}`);
   // Packed rejects are what RowBinary makes of such tuples: they are sent as they are, however many there are.
   const record = [recordHead(block), block.rejects];
-  await server.insertBlock(`INSERT INTO ${records} FORMAT RowBinary`, record, `block/${token}`, signal);
+  await session.insertBlock(`INSERT INTO ${records} FORMAT RowBinary`, record, `block/${token}`);
 }
 
 /** All of the record but the rejects themselves. */

@@ -10,14 +10,9 @@ import type { Staging } from './staging.ts';
 export const SPILLED = 'SETTINGS max_bytes_before_external_group_by = 500000000';
 
 /** The counts of every block that has landed, each block once. */
-export async function landedBlocks(staging: Staging, signal: AbortSignal): Promise<Map<number, BlockCounts>> {
-  const rows = await staging.fenced(
-    () =>
-      staging.server.query<Record<'block' | keyof BlockCounts, string>>(
-        `SELECT block, lines, blank, rejected, filtered, rows FROM ${staging.table('blocks')} LIMIT 1 BY block`,
-        signal,
-      ),
-    signal,
+export async function landedBlocks(staging: Staging): Promise<Map<number, BlockCounts>> {
+  const rows = await staging.query<Record<'block' | keyof BlockCounts, string>>(
+    `SELECT block, lines, blank, rejected, filtered, rows FROM ${staging.part('blocks')} LIMIT 1 BY block`,
   );
   return new Map(
     rows.map(({ block, lines, blank, rejected, filtered, rows: kept }) => [
@@ -37,52 +32,40 @@ export async function landedBlocks(staging: Staging, signal: AbortSignal): Promi
  * The blocks of a file of which the record or rows are missing. Rows are told apart by their line: of the bounds of all blocks
  * on record the one below it is where its block begins.
  */
-export async function missingBlocks(staging: Staging, blocks: number, signal: AbortSignal): Promise<Set<number>> {
-  const { server } = staging;
-  const recorded = await landedBlocks(staging, signal);
+export async function missingBlocks(staging: Staging, blocks: number): Promise<Set<number>> {
+  const recorded = await landedBlocks(staging);
   const missing = new Set(Array.from({ length: blocks }, (_, number) => number).filter((one) => !recorded.has(one)));
   if (recorded.size === 0) return missing;
-  const records = `(SELECT * FROM ${staging.table('blocks')} LIMIT 1 BY block)`;
-  const bounds = `SELECT arraySort(groupUniqArrayArray([first_line, first_line + lines])) FROM ${staging.table('blocks')}`;
-  const found = await staging.fenced(
-    () =>
-      server.query<{ block: number }>(
-        `SELECT b.block AS block FROM (SELECT block, first_line, rows, first_line * rows + line_offset_sum AS sum FROM ${records}) AS b
+  const records = `(SELECT * FROM ${staging.part('blocks')} LIMIT 1 BY block)`;
+  const bounds = `SELECT arraySort(groupUniqArrayArray([first_line, first_line + lines])) FROM ${staging.part('blocks')}`;
+  const found = await staging.query<{ block: number }>(
+    `SELECT b.block AS block FROM (SELECT block, first_line, rows, first_line * rows + line_offset_sum AS sum FROM ${records}) AS b
 LEFT JOIN (
   SELECT roundDown(line, (${bounds})) AS start, count() AS rows, sum(line) AS sum
-  FROM (SELECT ${LINE_OF_VERSION} AS line FROM ${staging.table('rows')} GROUP BY line ${SPILLED}) GROUP BY start
+  FROM (SELECT ${LINE_OF_VERSION} AS line FROM ${staging.part('rows')} GROUP BY line ${SPILLED}) GROUP BY start
 ) AS r ON b.first_line = r.start
 WHERE b.rows != r.rows OR b.sum != r.sum`,
-        signal,
-      ),
-    signal,
   );
   for (const { block } of found) missing.add(Number(block));
   return missing;
 }
 
 /** Reads the columns of all blocks that have landed. */
-export async function readSourceColumns(staging: Staging, signal: AbortSignal): Promise<SourceColumns> {
-  const blocks = staging.table('blocks');
-  const [names, counted] = await staging.fenced(
-    () =>
-      allOrFirstError(
-        // Of each block as many as may be kept in the end: what is left out there is not kept of all either.
-        staging.server.query<{ names: string[] }>(
-          `SELECT ${shortest('groupArrayArray(some)')} AS names FROM (SELECT ${shortest('source_columns')} AS some FROM ${blocks})`,
-          signal,
-        ),
-        staging.server.query<{ n: string }>(
-          `SELECT count() AS n FROM (
+export async function readSourceColumns(staging: Staging): Promise<SourceColumns> {
+  const blocks = staging.part('blocks');
+  const [kept, count] = await allOrFirstError(
+    // Of each block as many as may be kept in the end: what is left out there is not kept of all either.
+    staging.first<{ names: string[] }>(
+      `SELECT ${shortest('groupArrayArray(some)')} AS names FROM (SELECT ${shortest('source_columns')} AS some FROM ${blocks})`,
+    ),
+    staging.number(
+      `SELECT count() AS n FROM (
   SELECT arrayJoin(arrayMap(name -> cityHash64(name), source_columns)) AS hash FROM ${blocks} GROUP BY hash
   SETTINGS max_bytes_before_external_group_by = 250000000
 )`,
-          signal,
-        ),
-      ),
-    signal,
+    ),
   );
-  return keep(names[0]?.names ?? [], Number(counted[0]?.n ?? 0));
+  return keep(kept?.names ?? [], count);
 }
 
 /** SQL of the shortest names in a list, in their order. */

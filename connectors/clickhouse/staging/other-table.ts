@@ -8,37 +8,27 @@
  */
 
 import { DomainsyncError } from '../../../src/common/errors.ts';
-import { recordEnded } from '../history/run-history.ts';
-import type { Server } from '../server/client.ts';
+import type { Session } from '../server/session.ts';
 import type { WorkState } from '../state/table-comment.ts';
 import { ownerAtWork } from './owner.ts';
-import type { Staging } from './staging.ts';
-import { listSets } from './staging-sets.ts';
+import { listSets, type StagingPlace } from './staging-sets.ts';
 
 /** A destination's own place. */
-export interface OwnPlace {
-  readonly pipeline: string;
+export interface OwnPlace extends StagingPlace {
   /** Bare name of the live table. */
   readonly table: string;
 }
 
-/** Whether a load is to go into another table, which is there. */
-export async function isOther(...all: Parameters<typeof otherTable>): Promise<boolean> {
-  return (await otherTable(...all)) !== null;
-}
-
 /** @returns the bare name of the other table that a load is to go into; null where it is ours, or there is no such table any more */
-async function otherTable(
-  server: Server,
+export async function otherTable(
+  session: Session,
   { table }: OwnPlace,
   { into }: Pick<WorkState, 'into'>,
-  signal: AbortSignal,
 ): Promise<string | null> {
   if (into === undefined || into === table) return null;
-  const found = await server.query(
+  const found = await session.query(
     'SELECT 1 FROM system.tables WHERE database = {database:String} AND name = {into:String}',
-    signal,
-    { database: server.database, into },
+    { database: session.database, into },
   );
   return found.length === 0 ? null : into;
 }
@@ -47,27 +37,22 @@ async function otherTable(
  * @param left which loads that nobody is at work with are in the way: `applied`, of which readers may have a part; or `any`
  * @throws RUN_ELSEWHERE while a run into another table is at work; DESTINATION_REFUSED where one left such a load
  */
-export async function refuseOther(
-  server: Server,
-  place: OwnPlace,
-  left: 'applied' | 'any',
-  signal: AbortSignal,
-): Promise<void> {
-  const set = (await listSets(server, place.pipeline, signal)).find(({ work }) => work !== null);
+export async function refuseOther(session: Session, place: OwnPlace, left: 'applied' | 'any'): Promise<void> {
+  const set = (await listSets(session, place)).find(({ work }) => work !== null);
   if (set === undefined || set.work === null) return;
-  const other = await otherTable(server, place, set.work, signal);
+  const other = await otherTable(session, place, set.work);
   if (other === null) return;
-  if (await ownerAtWork(server, place.pipeline, set, signal)) throw waitsFor(server, place, other);
+  if (await ownerAtWork(session, place, set)) throw waitsFor(session, place, other);
   const applied = set.work.phase === 'ready' || set.work.rollback;
-  if (applied || left === 'any') throw leftTo(server, place, other);
+  if (applied || left === 'any') throw leftTo(session, place, other);
 }
 
-function waitsFor({ database }: Server, { pipeline, table }: OwnPlace, other: string): DomainsyncError {
+function waitsFor({ database }: Session, { pipeline, table }: OwnPlace, other: string): DomainsyncError {
   const what = `another run of pipeline ${pipeline} is at work, into ${database}.${other}, and the one into ${database}.${table} waits for it`;
   return new DomainsyncError('RUN_ELSEWHERE', what, { hint: hintOf(pipeline) });
 }
 
-function leftTo({ database }: Server, { pipeline, table }: OwnPlace, other: string): DomainsyncError {
+function leftTo({ database }: Session, { pipeline, table }: OwnPlace, other: string): DomainsyncError {
   const what = `a run of pipeline ${pipeline} into ${database}.${other} was interrupted and has not come to its end, and this configuration has the pipeline load into ${database}.${table}`;
   return new DomainsyncError('DESTINATION_REFUSED', what, {
     hint: `Run the pipeline once with the configuration that loads into ${other}, which ends what was begun. ${hintOf(pipeline)}`,
@@ -76,22 +61,4 @@ function leftTo({ database }: Server, { pipeline, table }: OwnPlace, other: stri
 
 function hintOf(pipeline: string): string {
   return `If two configurations have a pipeline ${pipeline} on this server, give one of them another name.`;
-}
-
-/** Records that what a run has landed, which was killed or interrupted, is given up. */
-export async function recordGivenUp(
-  staging: Staging,
-  work: WorkState,
-  place: OwnPlace,
-  signal: AbortSignal,
-): Promise<void> {
-  const { server, pipeline } = staging;
-  const { database } = server;
-  const other = await otherTable(server, place, work, signal);
-  if (other === null && work.ended) return;
-  const why =
-    other === null
-      ? 'the run was interrupted, and its file is not wanted any more'
-      : `the run into ${database}.${other} was interrupted, and given up for a load of pipeline ${pipeline} into ${database}.${place.table}`;
-  await recordEnded(staging, work, new DomainsyncError('INTERRUPTED', why), null, signal);
 }

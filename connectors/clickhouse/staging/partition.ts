@@ -8,7 +8,6 @@ import { SERVER_CODES, serverCode } from '../server/errors.ts';
 import { identifier, type StagingPart } from '../sql/names.ts';
 import { ownColumns, type TableMode } from '../sql/schema.ts';
 import type { Staging } from './staging.ts';
-import { mergeToOnePart, recreate, statement } from './statements.ts';
 
 /** A table that takes rows. */
 export interface Taker {
@@ -28,13 +27,12 @@ export async function attachRows(
   staging: Staging,
   { table, columns }: Taker,
   { partition, from }: { readonly partition: string; readonly from: string },
-  signal: AbortSignal,
 ): Promise<void> {
   try {
-    await statement(staging, `ALTER TABLE ${table} ATTACH PARTITION ${partition} FROM ${from}`, signal);
+    await staging.command(`ALTER TABLE ${table} ATTACH PARTITION ${partition} FROM ${from}`);
   } catch (error) {
     if (!isUnlike(error)) throw error;
-    await copyRows(staging, { table, columns }, from, signal);
+    await copyRows(staging, { table, columns }, from);
   }
 }
 
@@ -44,24 +42,23 @@ export async function showPart(
   { table, columns }: Taker,
   part: StagingPart,
   show: (from: string) => Promise<void>,
-  signal: AbortSignal,
 ): Promise<void> {
   try {
-    await show(staging.table(part));
+    await show(staging.part(part));
   } catch (error) {
     if (!isUnlike(error)) throw error;
-    const fitted = await recreate(staging, 'fitted', `AS ${table} COMMENT ''`, signal);
-    await copyRows(staging, { table: fitted, columns }, staging.table(part), signal);
-    await mergeToOnePart(staging, 'fitted', signal);
+    const fitted = await staging.recreate('fitted', `AS ${table} COMMENT ''`);
+    await copyRows(staging, { table: fitted, columns }, staging.part(part));
+    await staging.mergeToOnePart('fitted');
     await show(fitted);
   }
 }
 
 /** Rows as they are: none is replaced, and delete marks stay. */
-async function copyRows(staging: Staging, { table, columns }: Taker, from: string, signal: AbortSignal): Promise<void> {
+async function copyRows(staging: Staging, { table, columns }: Taker, from: string): Promise<void> {
   const names = columns.map(identifier).join(', ');
   const settings = 'SETTINGS max_insert_threads = 1, optimize_on_insert = 0';
-  await statement(staging, `INSERT INTO ${table} (${names}) ${settings} SELECT ${names} FROM ${from}`, signal);
+  await staging.command(`INSERT INTO ${table} (${names}) ${settings} SELECT ${names} FROM ${from}`);
 }
 
 /** Whether a server refused parts because the two tables are not alike. */
@@ -72,13 +69,11 @@ function isUnlike(error: unknown): boolean {
 }
 
 /** Whether two tables are alike but for their names and comments. @param tables qualified and quoted */
-export async function areAlike(staging: Staging, tables: readonly string[], signal: AbortSignal): Promise<boolean> {
-  const { server } = staging;
-  const found = await server.query<{ definition: string }>(
+export async function areAlike(staging: Staging, tables: readonly string[]): Promise<boolean> {
+  const found = await staging.query<{ definition: string }>(
     `SELECT create_table_query AS definition FROM system.tables
 WHERE database = {database:String} AND arrayExists(table -> endsWith(table, concat('.\`', name, '\`')), {tables:Array(String)})`,
-    signal,
-    { database: server.database, tables },
+    { database: staging.database, tables },
   );
   const definitions = found.map(({ definition }) =>
     definition.slice(definition.indexOf('(')).replace(/ COMMENT '(?:[^'\\]|\\.)*'$/s, ''),

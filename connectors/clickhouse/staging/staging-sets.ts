@@ -1,10 +1,22 @@
 /** The staging tables of a pipeline as they are on the server, by epoch. */
 
-import type { Server } from '../server/client.ts';
+import type { Destination } from '../../../src/types/index.ts';
 import { SEEMS_UNDEFINED } from '../server/definitions.ts';
 import { SERVER_CODES, serverCode } from '../server/errors.ts';
+import type { Session } from '../server/session.ts';
 import { parseStagingTable, RUNS_TABLE, type StagingPart, stagingPrefix, stagingTable } from '../sql/names.ts';
 import { parseComment, type WorkState } from '../state/table-comment.ts';
+
+/** Whose staging tables: each destination of a pipeline has its own. */
+export interface StagingPlace {
+  readonly pipeline: string;
+  readonly destination: Destination['name'];
+}
+
+/** What names their tables: the pipeline's name, with that of a destination that keeps no rows here. */
+export function stagingName({ pipeline, destination }: StagingPlace): string {
+  return destination === 'clickhouse' ? pipeline : `${pipeline}.${destination}`;
+}
 
 /** Key of a load of which a table has no definition, see definitions.ts: nobody goes on with it. */
 export const LOST_KEY = 'lost';
@@ -18,15 +30,14 @@ export interface StagingSet {
 }
 
 /** All staging sets of a pipeline, the highest epoch first. */
-export async function listSets(server: Server, pipeline: string, signal: AbortSignal): Promise<StagingSet[]> {
-  const tables = await server.query<{ name: string; comment: string; lost: 0 | 1 }>(
+export async function listSets(session: Session, place: StagingPlace): Promise<StagingSet[]> {
+  const tables = await session.query<{ name: string; comment: string; lost: 0 | 1 }>(
     `SELECT name, comment, ${SEEMS_UNDEFINED} AS lost FROM system.tables WHERE database = {database:String} AND startsWith(name, {prefix:String})`,
-    signal,
-    { database: server.database, prefix: stagingPrefix(pipeline) },
+    { database: session.database, prefix: stagingPrefix(stagingName(place)) },
   );
   const sets = new Map<number, { epoch: number; parts: StagingPart[]; work: WorkState | null; whole: boolean }>();
   for (const { name, comment, lost } of tables) {
-    const parsed = parseStagingTable(pipeline, name);
+    const parsed = parseStagingTable(stagingName(place), name);
     if (parsed === null) continue;
     const set = sets.get(parsed.epoch) ?? { epoch: parsed.epoch, parts: [], work: null, whole: true };
     sets.set(parsed.epoch, set);
@@ -50,45 +61,42 @@ export function isRows(part: StagingPart): boolean {
 
 /** Drops the tables of one epoch, `rows` last. */
 export async function dropSet(
-  server: Server,
-  pipeline: string,
+  session: Session,
+  place: StagingPlace,
   set: Pick<StagingSet, 'epoch' | 'parts'>,
-  signal: AbortSignal,
 ): Promise<void> {
   for (const part of set.parts.toSorted((a, b) => Number(isRows(a)) - Number(isRows(b)))) {
-    await server.repeatable(
-      `DROP TABLE IF EXISTS ${server.table(stagingTable(pipeline, set.epoch, part))} SYNC`,
-      signal,
+    await session.repeatable(
+      `DROP TABLE IF EXISTS ${session.table(stagingTable(stagingName(place), set.epoch, part))} SYNC`,
     );
   }
 }
 
 /** Gives a staging table another epoch. */
 export function renamePart(
-  server: Server,
-  pipeline: string,
+  session: Session,
+  place: StagingPlace,
   part: StagingPart,
   { from, to }: { readonly from: number; readonly to: number },
-  signal: AbortSignal,
 ): Promise<void> {
-  const name = (epoch: number, as: StagingPart): string => server.table(stagingTable(pipeline, epoch, as));
-  return server.command(`RENAME TABLE ${name(from, part)} TO ${name(to, isRows(part) ? 'rows' : part)}`, signal);
+  const name = (epoch: number, as: StagingPart): string => session.table(stagingTable(stagingName(place), epoch, as));
+  return session.command(`RENAME TABLE ${name(from, part)} TO ${name(to, isRows(part) ? 'rows' : part)}`);
 }
 
 /**
  * Gives the tables beside `rows` the epoch that `rows` has already, also those that a kill amid an earlier take-over left at older
  * epochs. Of two the newer one counts: the other was made by a run that had been taken over.
  */
-export async function renameRest(server: Server, pipeline: string, to: number, signal: AbortSignal): Promise<void> {
+export async function renameRest(session: Session, place: StagingPlace, to: number): Promise<void> {
   const brought = new Set<StagingPart>(['rows', 'fence']);
-  for (const { epoch: from, parts } of await listSets(server, pipeline, signal)) {
+  for (const { epoch: from, parts } of await listSets(session, place)) {
     if (from >= to) continue;
     const late = parts.filter((part) => !isRows(part) && brought.has(part));
-    await dropSet(server, pipeline, { epoch: from, parts: late }, signal);
+    await dropSet(session, place, { epoch: from, parts: late });
     for (const part of parts) {
       if (brought.has(part)) continue;
       brought.add(part);
-      await renamePart(server, pipeline, part, { from, to }, signal).catch((error: unknown) => {
+      await renamePart(session, place, part, { from, to }).catch((error: unknown) => {
         // Its owner dropped it just then, and was about to end, or to make it anew.
         if (serverCode(error) !== SERVER_CODES.UNKNOWN_TABLE) throw error;
       });
@@ -97,20 +105,18 @@ export async function renameRest(server: Server, pipeline: string, to: number, s
 }
 
 /** The highest epoch that the pipeline has ever had, 0 before the first. */
-export async function highestEpoch(server: Server, pipeline: string, signal: AbortSignal): Promise<number> {
+export async function highestEpoch(session: Session, place: StagingPlace): Promise<number> {
   // In this order: a load that ends is on record before its tables go.
-  const [set] = await listSets(server, pipeline, signal);
-  return Math.max(set?.epoch ?? 0, await recordedEpoch(server, pipeline, signal));
+  const [set] = await listSets(session, place);
+  return Math.max(set?.epoch ?? 0, await recordedEpoch(session, place));
 }
 
 /** The highest epoch of a load that has ended. */
-export async function recordedEpoch(server: Server, pipeline: string, signal: AbortSignal): Promise<number> {
-  const [recorded] = await server.query<{ epoch: string }>(
-    `SELECT max(_epoch) AS epoch FROM ${server.table(RUNS_TABLE)} WHERE pipeline = {pipeline:String}`,
-    signal,
-    { pipeline },
+export async function recordedEpoch(session: Session, { pipeline, destination }: StagingPlace): Promise<number> {
+  return session.number(
+    `SELECT max(_epoch) AS n FROM ${session.table(RUNS_TABLE)} WHERE pipeline = {pipeline:String} AND destination = {destination:String}`,
+    { pipeline, destination },
   );
-  return Number(recorded?.epoch ?? 0);
 }
 
 /**
@@ -118,13 +124,12 @@ export async function recordedEpoch(server: Server, pipeline: string, signal: Ab
  * of others goes.
  */
 export async function unfinishedSet(
-  server: Server,
-  pipeline: string,
-  signal: AbortSignal,
+  session: Session,
+  place: StagingPlace,
 ): Promise<(StagingSet & { readonly work: WorkState }) | null> {
-  const sets = await listSets(server, pipeline, signal);
+  const sets = await listSets(session, place);
   for (const set of sets) if (set.work !== null) return { ...set, work: set.work };
   // A drop that was killed, or parts that a killed take-over has not brought along.
-  for (const set of sets) await dropSet(server, pipeline, set, signal);
+  for (const set of sets) await dropSet(session, place, set);
   return null;
 }

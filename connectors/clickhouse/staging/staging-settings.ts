@@ -1,5 +1,5 @@
 /** How the tables are set up that rows land in: what is done there is thrown away, so as little as possible is done. */
-import type { Server } from '../server/client.ts';
+import type { Session } from '../server/session.ts';
 
 /** More than the blocks of any file: a repeated insert of a block does nothing, however late it comes. */
 export const DEDUPLICATION = 'non_replicated_deduplication_window = 1000000';
@@ -45,11 +45,10 @@ export function partHandling(fileBytes: number | null): PartHandling {
 }
 
 /** The settings of a table that rows land in, as far as the server knows them: older ones lack some. */
-export async function stagingSettings(server: Server, parts: PartHandling, signal: AbortSignal): Promise<string> {
+export async function stagingSettings(session: Session, parts: PartHandling): Promise<string> {
   const settings: Readonly<Record<string, string>> = SETTINGS[parts];
-  const known = await server.query<{ name: string }>(
+  const known = await session.query<{ name: string }>(
     'SELECT name FROM system.merge_tree_settings WHERE name IN {names:Array(String)}',
-    signal,
     { names: Object.keys(settings) },
   );
   return [DEDUPLICATION, ...known.map(({ name }) => `${name} = ${settings[name]}`)].join(', ');

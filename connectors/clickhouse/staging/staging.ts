@@ -1,141 +1,166 @@
 /**
- * Who may load: one owner per pipeline at a time, without a lock service.
+ * The staging tables of a load, and the statements of the run that owns them.
  *
- * A load's tables carry its epoch in their names. CREATE TABLE and RENAME are compare-and-swap: of any number of
- * processes one succeeds (architecture 3). Taking a load over renames its tables to the next epoch, so that the next
- * statement of the run that owned it fails with UNKNOWN_TABLE and changes nothing. Epochs are never used again: the next
- * one is above all that staging tables and domainsync_runs know of.
+ * A load's tables carry its epoch in their names. Taking a load over renames them to the next epoch (take-over.ts): then the
+ * next statement of the run that owned it fails with UNKNOWN_TABLE and changes nothing. Epochs are never used again.
  */
 
 import { DomainsyncError } from '../../../src/common/errors.ts';
-import type { Server } from '../server/client.ts';
 import { defining, refuseUndefined } from '../server/definitions.ts';
 import { SERVER_CODES, serverCode } from '../server/errors.ts';
+import { Session } from '../server/session.ts';
 import { literal, STAGING_PARTS, type StagingPart, stagingTable } from '../sql/names.ts';
-import { type TableMode, tableKeys } from '../sql/schema.ts';
 import type { WorkState } from '../state/table-comment.ts';
 import { BLOCK_COLUMNS } from './block-record.ts';
-import { activeHere, HEARTBEAT_MS, newOwner, type Owner, ownerAtWork, ownerOf } from './owner.ts';
-import {
-  dropSet,
-  highestEpoch,
-  isRows,
-  LOST_KEY,
-  listSets,
-  recordedEpoch,
-  renamePart,
-  renameRest,
-  type StagingSet,
-} from './staging-sets.ts';
-import { DEDUPLICATION, partHandling, stagingSettings } from './staging-settings.ts';
+import { type Ownership, ownerOf } from './owner.ts';
+import { dropSet, highestEpoch, isRows, listSets, type StagingPlace, stagingName } from './staging-sets.ts';
+import { DEDUPLICATION } from './staging-settings.ts';
 
 /** A run that has nothing more to do does not wait for a server that is gone. */
 const DROP_TIMEOUT_MS = 20_000;
 
-/** The staging tables that this process owns, until another takes them over. */
-export class Staging {
-  readonly server: Server;
-  readonly pipeline: string;
+/**
+ * The staging tables that this process owns until another takes them over, bound to a signal. Every statement is fenced: it
+ * throws TAKEN_OVER when another run has the tables.
+ */
+export class Staging extends Session {
+  readonly place: StagingPlace;
   readonly epoch: number;
-  readonly #owner: Owner;
-  /** Ends the heartbeats that wait for a server that is down: they would keep the process alive. */
-  readonly #release = new AbortController();
-  #heartbeat: NodeJS.Timeout | undefined;
+  readonly #ownership: Ownership;
+  /** The same session, without the fence. */
+  readonly #unfenced: Session;
 
-  constructor(server: Server, pipeline: string, epoch: number, owner: Owner) {
-    this.server = server;
-    this.pipeline = pipeline;
+  constructor(session: Session, place: StagingPlace, epoch: number, ownership: Ownership) {
+    super(session.server, session.signal);
+    this.place = place;
     this.epoch = epoch;
-    this.#owner = owner;
-    activeHere.add(owner.nonce);
+    this.#ownership = ownership;
+    this.#unfenced = new Session(session.server, session.signal);
+  }
+
+  /** The same tables, bound to another signal. */
+  with(signal: AbortSignal): Staging {
+    return new Staging(new Session(this.server, signal), this.place, this.epoch, this.#ownership);
   }
 
   /** A staging table, qualified and quoted. */
-  table(part: StagingPart): string {
-    return this.server.table(stagingTable(this.pipeline, this.epoch, part));
+  part(part: StagingPart): string {
+    return this.table(this.partName(part));
   }
 
   /** Its bare name, as system tables have it. */
-  name(part: StagingPart): string {
-    return stagingTable(this.pipeline, this.epoch, part);
+  partName(part: StagingPart): string {
+    return stagingTable(stagingName(this.place), this.epoch, part);
   }
 
-  /** All that there may be of them, likewise. */
+  /** The bare names of all staging tables that there may be. */
   get names(): readonly string[] {
-    return STAGING_PARTS.map((part) => this.name(part));
+    return STAGING_PARTS.map((part) => this.partName(part));
   }
 
-  /** Writes the load's state, with this process as its owner, or nobody once it has let go. */
-  async save(state: WorkState, signal: AbortSignal): Promise<void> {
-    const owner = activeHere.has(this.#owner.nonce) ? this.#owner : null;
-    const comment = JSON.stringify({ ...state, owner } satisfies WorkState);
-    await this.fenced(
-      () => this.server.repeatable(`ALTER TABLE ${this.table('rows')} MODIFY COMMENT ${literal(comment)}`, signal),
-      signal,
-    );
+  /** Drops what a kill left of a staging table and creates it, where a definition is given. @returns its qualified name */
+  async recreate(part: StagingPart, definition: string | null): Promise<string> {
+    const table = this.part(part);
+    await this.repeatable(`DROP TABLE IF EXISTS ${table} SYNC`);
+    if (definition !== null) await this.command(`CREATE TABLE ${table} ${definition}`);
+    return table;
   }
 
-  /** Starts the heartbeats that processes on other machines go by. */
-  async startHeartbeat(signal: AbortSignal): Promise<void> {
-    const beat = `INSERT INTO ${this.table('lease')} SELECT now64()`;
-    await this.server.repeatable(
-      `CREATE TABLE IF NOT EXISTS ${this.table('lease')} (at DateTime64(3)) ENGINE = Memory SETTINGS max_rows_to_keep = 10, min_rows_to_keep = 1`,
-      signal,
-    );
-    await this.fenced(() => this.server.command(beat, signal), signal);
-    // A failed beat needs no care: if the load was taken over or the server is gone, its next statement says so.
-    const beating = AbortSignal.any([signal, this.#release.signal]);
-    this.#heartbeat = setInterval(() => void this.server.command(beat, beating).catch(() => {}), HEARTBEAT_MS);
-    this.#heartbeat.unref();
+  /**
+   * Moves a table of another name in among the staging tables. Alone, RENAME would succeed for a run that was taken over, since
+   * its target's name is free: `rows`, which only the owner has under this name, goes first, and comes back. A kill of the
+   * server in between leaves it as `fence`, which take-over puts right.
+   * @param table qualified and quoted
+   */
+  async moveIn(table: string, part: StagingPart): Promise<void> {
+    const [rows, fence] = [this.part('rows'), this.part('fence')];
+    const moves = [`${rows} TO ${fence}`, `${table} TO ${this.part(part)}`, `${fence} TO ${rows}`];
+    await this.command(`RENAME TABLE ${moves.join(', ')}`);
   }
 
-  /** Runs a statement that needs our tables. @throws TAKEN_OVER when another run has them now. */
-  async fenced<T>(statement: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    try {
-      return await statement();
-    } catch (error) {
-      // Our table is gone, or what we would make another run has made already.
-      const { UNKNOWN_TABLE, TABLE_ALREADY_EXISTS } = SERVER_CODES;
-      if (![UNKNOWN_TABLE, TABLE_ALREADY_EXISTS].some((code) => code === serverCode(error))) throw error;
-      if ((await highestEpoch(this.server, this.pipeline, signal)) <= this.epoch) throw error;
-      throw new DomainsyncError('TAKEN_OVER', `another run of pipeline ${this.pipeline} took this load over`, {
-        cause: error,
-      });
+  /** ATTACH and REPLACE PARTITION are all or nothing for one part, not for several (architecture 3). */
+  async mergeToOnePart(part: StagingPart): Promise<void> {
+    for (let attempt = 0; attempt < 5; attempt += 1) {
+      const parts = await this.number(
+        'SELECT count() AS n FROM system.parts WHERE active AND database = {database:String} AND table = {table:String}',
+        { database: this.database, table: this.partName(part) },
+      );
+      if (parts <= 1) return;
+      await this.repeatable(`OPTIMIZE TABLE ${this.part(part)} FINAL`);
     }
+    throw new DomainsyncError(
+      'DESTINATION_REFUSED',
+      `ClickHouse did not merge ${this.partName(part)} to one part: it could not be made visible at once`,
+      { hint: 'Check free disk space and whether merges are stopped on the server, then run again.' },
+    );
+  }
+
+  /** Writes the load's state, with this process as its owner, or nobody once it is released. */
+  async save(state: WorkState): Promise<void> {
+    const comment = JSON.stringify({ ...state, owner: this.#ownership.current } satisfies WorkState);
+    await this.repeatable(`ALTER TABLE ${this.part('rows')} MODIFY COMMENT ${literal(comment)}`);
+  }
+
+  /** Makes the tables beside `rows`, and starts the heartbeats that processes on other machines go by. */
+  async complete(): Promise<void> {
+    await this.repeatable(
+      `CREATE TABLE IF NOT EXISTS ${this.part('blocks')} (
+  ${BLOCK_COLUMNS}
+) ENGINE = MergeTree ORDER BY block SETTINGS ${DEDUPLICATION}`,
+    );
+    await this.repeatable(
+      `CREATE TABLE IF NOT EXISTS ${this.part('lease')} (at DateTime64(3)) ENGINE = Memory SETTINGS max_rows_to_keep = 10, min_rows_to_keep = 1`,
+    );
+    const beat = `INSERT INTO ${this.part('lease')} SELECT now64()`;
+    await this.command(beat);
+    this.#ownership.startHeartbeat((signal) => this.server.command(beat, signal), this.signal);
   }
 
   /** @throws DESTINATION_REFUSED when the server had no room for the definition of one of the tables, see definitions.ts */
-  async refuseUndefined(signal: AbortSignal): Promise<void> {
-    await refuseUndefined(this.server, this.names, signal);
+  async refuseUndefined(): Promise<void> {
+    await refuseUndefined(this, this.names);
   }
 
   /**
    * After a load that failed: puts that on record, then keeps the tables for a next run, or drops them (null). None stays without a
    * definition: where there is no room for one, nothing that is kept is changed.
    */
-  async leave(record: () => Promise<void>, kept: WorkState | null, signal: AbortSignal): Promise<void> {
-    const left = async (): Promise<void> => {
+  async leave(record: () => Promise<void>, kept: WorkState | null): Promise<void> {
+    await defining(this, this.names, async () => {
       await record();
-      await this.refuseUndefined(signal);
-      if (kept !== null) await this.save(kept, signal);
-      else await this.drop(signal);
-    };
-    await defining(this.server, this.names, left, signal);
+      await this.refuseUndefined();
+      if (kept !== null) await this.save(kept);
+      else await this.drop();
+    });
   }
 
   /** Ends the heartbeats; the tables stay for a next run. Idempotent. */
   release(): void {
-    clearInterval(this.#heartbeat);
-    this.#release.abort();
-    activeHere.delete(this.#owner.nonce);
+    this.#ownership.release();
+  }
+
+  /** Runs what an owner does. When it fails, this process releases the load, and drops what it made after it was taken over. */
+  async releaseOnFailure<T>(body: () => Promise<T>): Promise<T> {
+    try {
+      return await body();
+    } catch (error) {
+      this.release();
+      if (error instanceof DomainsyncError && error.code === 'TAKEN_OVER') {
+        // What is left in spite of it goes with the next run.
+        await this.with(AbortSignal.timeout(DROP_TIMEOUT_MS))
+          .dropLate()
+          .catch(() => {});
+      }
+      throw error;
+    }
   }
 
   /** Drops all tables of this epoch and of older ones; `rows` last, so that a kill leaves what tells the epoch. */
-  async drop(signal: AbortSignal): Promise<void> {
+  async drop(): Promise<void> {
     this.release();
-    const sets = await listSets(this.server, this.pipeline, signal);
+    const sets = await listSets(this.#unfenced, this.place);
     for (const set of sets.reverse()) {
-      if (set.epoch <= this.epoch) await dropSet(this.server, this.pipeline, set, signal);
+      if (set.epoch <= this.epoch) await dropSet(this.#unfenced, this.place, set);
     }
   }
 
@@ -143,122 +168,25 @@ export class Staging {
    * Drops what this run has made since it was taken over: CREATE TABLE asks for no table of ours. Who takes a load over brings
    * its tables along before it writes itself down as the owner; what has this epoch in its name from then on is nobody's.
    */
-  async dropLate(signal: AbortSignal): Promise<void> {
-    const sets = await listSets(this.server, this.pipeline, signal);
+  async dropLate(): Promise<void> {
+    const sets = await listSets(this.#unfenced, this.place);
     const late = sets.find(({ epoch }) => epoch === this.epoch);
-    const coming = sets.some(({ epoch, work }) => epoch > this.epoch && ownerOf(work)?.nonce === this.#owner.nonce);
+    const { nonce } = this.#ownership.owner;
+    const coming = sets.some(({ epoch, work }) => epoch > this.epoch && ownerOf(work)?.nonce === nonce);
     if (late === undefined || late.parts.some(isRows) || coming) return;
-    await dropSet(this.server, this.pipeline, late, signal);
+    await dropSet(this.#unfenced, this.place, late);
   }
-}
 
-/**
- * Runs what an owner does; when it fails, this process does not go on counting as at work, and where it was taken over it
- * leaves nothing behind.
- */
-export async function releaseOnFailure<T>(staging: Staging, body: () => Promise<T>): Promise<T> {
-  try {
-    return await body();
-  } catch (error) {
-    staging.release();
-    if (error instanceof DomainsyncError && error.code === 'TAKEN_OVER') {
-      // What is left in spite of it goes with the next run.
-      await staging.dropLate(AbortSignal.timeout(DROP_TIMEOUT_MS)).catch(() => {});
+  protected override async send<T>(statement: () => Promise<T>): Promise<T> {
+    try {
+      return await statement();
+    } catch (error) {
+      // Our table is gone, or what we would make another run has made already.
+      const { UNKNOWN_TABLE, TABLE_ALREADY_EXISTS } = SERVER_CODES;
+      if (![UNKNOWN_TABLE, TABLE_ALREADY_EXISTS].some((code) => code === serverCode(error))) throw error;
+      if ((await highestEpoch(this.#unfenced, this.place)) <= this.epoch) throw error;
+      const what = `another run of pipeline ${stagingName(this.place)} took this load over`;
+      throw new DomainsyncError('TAKEN_OVER', what, { cause: error });
     }
-    throw error;
   }
-}
-
-/**
- * Creates the tables of a new load.
- * @param live the table that they are to be like, qualified and quoted
- * @param above an epoch that was ours just now, and whose tables are gone already
- * @throws RUN_ELSEWHERE when another run was faster
- */
-export async function createStaging(
-  server: Server,
-  pipeline: string,
-  live: { readonly table: string; readonly mode: TableMode },
-  state: Omit<WorkState, 'owner'>,
-  above: number,
-  signal: AbortSignal,
-): Promise<Staging> {
-  const owner = await newOwner();
-  const epoch = Math.max(above, await highestEpoch(server, pipeline, signal)) + 1;
-  const comment = literal(JSON.stringify({ ...state, owner } satisfies WorkState));
-  const rows = server.table(stagingTable(pipeline, epoch, 'rows'));
-  const settings = await stagingSettings(server, partHandling(state.file.size), signal);
-  try {
-    // A MergeTree whatever the live table is: rows that replace one another must not be merged before they are counted.
-    await server.command(
-      `CREATE TABLE ${rows} AS ${live.table} ENGINE = MergeTree ${tableKeys(live.mode)} SETTINGS ${settings} COMMENT ${comment}`,
-      signal,
-    );
-  } catch (error) {
-    if (serverCode(error) === SERVER_CODES.TABLE_ALREADY_EXISTS) throw runElsewhere(pipeline);
-    throw error;
-  }
-  const staging = new Staging(server, pipeline, epoch, owner);
-  return releaseOnFailure(staging, async () => {
-    // Two that read different epochs both get a table. The later one sees the other's, unless that is of an epoch whose
-    // load has ended since: then it is the other that was too slow, and finds its own epoch on record.
-    const recorded = await recordedEpoch(server, pipeline, signal);
-    const sets = await listSets(server, pipeline, signal);
-    const earlier = sets.some((set) => set.work !== null && set.epoch > recorded && set.epoch < epoch);
-    if (epoch <= recorded || earlier) {
-      await dropSet(server, pipeline, { epoch, parts: ['rows'] }, signal);
-      throw runElsewhere(pipeline);
-    }
-    const rest = async (): Promise<void> => {
-      await createBlocksTable(staging, signal);
-      await staging.startHeartbeat(signal);
-    };
-    await defining(server, staging.names, rest, signal);
-    return staging;
-  });
-}
-
-async function createBlocksTable(staging: Staging, signal: AbortSignal): Promise<void> {
-  await staging.server.repeatable(
-    `CREATE TABLE IF NOT EXISTS ${staging.table('blocks')} (
-  ${BLOCK_COLUMNS}
-) ENGINE = MergeTree ORDER BY block SETTINGS ${DEDUPLICATION}`,
-    signal,
-  );
-}
-
-/**
- * Becomes the owner of a load that another run left. Of one that has lost a definition nothing can be written down any more: it is
- * for giving up.
- * @throws RUN_ELSEWHERE when its owner is at work, or another process was faster
- */
-export async function takeOver(
-  server: Server,
-  pipeline: string,
-  set: StagingSet,
-  signal: AbortSignal,
-): Promise<Staging> {
-  if (await ownerAtWork(server, pipeline, set, signal)) throw runElsewhere(pipeline);
-  const owner = await newOwner();
-  const epoch = set.epoch + 1;
-  try {
-    await renamePart(server, pipeline, set.parts.find(isRows) ?? 'rows', { from: set.epoch, to: epoch }, signal);
-  } catch (error) {
-    const code = serverCode(error);
-    const raced = code === SERVER_CODES.UNKNOWN_TABLE || code === SERVER_CODES.TABLE_ALREADY_EXISTS;
-    throw raced ? runElsewhere(pipeline) : error;
-  }
-  const staging = new Staging(server, pipeline, epoch, owner);
-  return releaseOnFailure(staging, async () => {
-    await renameRest(server, pipeline, epoch, signal);
-    if (set.work !== null && set.work.key !== LOST_KEY) await staging.save(set.work, signal);
-    await createBlocksTable(staging, signal);
-    await staging.startHeartbeat(signal);
-    return staging;
-  });
-}
-
-/** The error of a run that finds its pipeline taken. */
-export function runElsewhere(pipeline: string): DomainsyncError {
-  return new DomainsyncError('RUN_ELSEWHERE', `another run of pipeline ${pipeline} is at work`);
 }

@@ -1,7 +1,7 @@
 /** A record that nothing else would bring back: it is not taken to be there before it is seen. */
 
 import { DomainsyncError } from '../../../src/common/errors.ts';
-import type { Server } from '../server/client.ts';
+import type { Session } from '../server/session.ts';
 
 /** Each further one needs a server that dies again, in the same moment of an insert. */
 const MOST_ATTEMPTS = 5;
@@ -20,16 +20,12 @@ export interface TableRecord {
  * Inserts a record that is not there. An insert whose token came to the server's disk before its part did is acknowledged
  * when it is repeated, and does nothing (see again.ts): then it takes another token.
  */
-export async function insertRecord(
-  server: Server,
-  { table, values, token, isThere }: TableRecord,
-  signal: AbortSignal,
-): Promise<void> {
+export async function insertRecord(session: Session, { table, values, token, isThere }: TableRecord): Promise<void> {
   const row = Buffer.from(JSON.stringify(values));
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
     if (await isThere()) return;
     const fresh = attempt === 0 ? token : `${token}/${attempt}`;
-    await server.insertBlock(`INSERT INTO ${table} FORMAT JSONEachRow`, row, fresh, signal);
+    await session.insertBlock(`INSERT INTO ${table} FORMAT JSONEachRow`, row, fresh);
   }
   if (await isThere()) return;
   throw new DomainsyncError('DESTINATION_REFUSED', `ClickHouse acknowledged a row of ${table} and does not have it`);

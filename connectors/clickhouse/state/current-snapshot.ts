@@ -2,7 +2,7 @@
 
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { LoadedSnapshot, RemoteFile } from '../../../src/types/index.ts';
-import type { Server } from '../server/client.ts';
+import type { Session } from '../server/session.ts';
 import { literal } from '../sql/names.ts';
 import { MAX_REVISION, revisionAbove } from '../sql/row-version.ts';
 import type { TableMode } from '../sql/schema.ts';
@@ -28,19 +28,18 @@ export function previousTable(table: string): string {
 
 /** The newest file, with what else a decision needs: older files in mode `append`, one rolled back in mode `replace`. */
 export async function currentSnapshot(
-  server: Server,
+  session: Session,
   state: LiveState | null,
   { table, mode, source }: TablePart,
-  signal: AbortSignal,
 ): Promise<LoadedSnapshot | null> {
   const held = state?.sources[source];
   if (state === null || held === undefined) return null;
   if (mode === 'append') {
-    const files = await listSnapshots(server, { id: state.id, source }, signal);
+    const files = await listSnapshots(session, { id: state.id, source });
     return { ...held, earlier: files.filter(({ date }) => date < held.date) };
   }
   if (mode === 'sync') return held;
-  const previous = await snapshotInComment(server, previousTable(table), source, signal);
+  const previous = await snapshotInComment(session, previousTable(table), source);
   if (previous === null || !isNewer(previous, held)) return held;
   const { file, date, size, etag } = previous;
   return { ...held, rolledBack: { file, date, size, etag } };
@@ -48,15 +47,14 @@ export async function currentSnapshot(
 
 /** What is held that a load of a file has to be compared with: in mode `append` only what there is of its date. */
 export async function predecessorOf(
-  server: Server,
+  session: Session,
   state: LiveState | null,
   { mode, source }: TablePart,
   file: Pick<RemoteFile, 'date'>,
-  signal: AbortSignal,
 ): Promise<SnapshotRecord | undefined> {
   const held = state?.sources[source];
   if (state === null || held === undefined || mode !== 'append') return held;
-  const files = await listSnapshots(server, { id: state.id, source }, signal);
+  const files = await listSnapshots(session, { id: state.id, source });
   return files.find(({ date }) => date === file.date);
 }
 
@@ -66,22 +64,20 @@ export async function predecessorOf(
  * @throws DESTINATION_REFUSED when there is none
  */
 export async function revisionOf(
-  server: Server,
-  { live, held }: { readonly live: LiveTable | null; readonly held: SnapshotRecord | undefined },
+  session: Session,
+  { live, before }: { readonly live: LiveTable | null; readonly before: SnapshotRecord | undefined },
   { source, stays }: Pick<TablePart, 'source' | 'stays'>,
   file: Pick<RemoteFile, 'date'>,
-  signal: AbortSignal,
 ): Promise<number> {
-  let revision: number | null = held?.date === file.date ? held.revision + 1 : 0;
-  if (held === undefined && stays && live !== null && live.facts.rows > 0) {
-    const [row] = await server.query<{ top: string }>(
-      `SELECT max(_version) AS top FROM ${server.table(live.facts.name)} WHERE _source = ${literal(source)}`,
-      signal,
+  let revision: number | null = before?.date === file.date ? before.revision + 1 : 0;
+  if (before === undefined && stays && live !== null && live.facts.rows > 0) {
+    const [row] = await session.query<{ top: string }>(
+      `SELECT max(_version) AS top FROM ${session.table(live.facts.name)} WHERE _source = ${literal(source)}`,
     );
     revision = revisionAbove(BigInt(row?.top ?? 0), file.date);
   }
   if (revision === null) {
-    const what = `${server.database}.${live?.facts.name} holds rows of later files than that of ${file.date}, and they stay`;
+    const what = `${session.database}.${live?.facts.name} holds rows of later files than that of ${file.date}, and they stay`;
     throw new DomainsyncError('DESTINATION_REFUSED', what, {
       hint: 'Wait for a later file, or give the pipeline another table.',
     });

@@ -5,7 +5,7 @@
  */
 
 import { DomainsyncError } from '../../../src/common/errors.ts';
-import type { Server } from '../server/client.ts';
+import type { Session } from '../server/session.ts';
 import { literal } from '../sql/names.ts';
 import { commentOf, type LiveState, parseComment, type SnapshotRecord } from './table-comment.ts';
 
@@ -30,17 +30,14 @@ export interface LiveTable extends LiveState {
 }
 
 /** The tables of these names that there are. Tables of the embedded server's `default` tell their UUID by their folder only. */
-export async function tableFacts(
-  server: Server,
-  names: readonly string[],
-  signal: AbortSignal,
-): Promise<Map<string, TableFacts>> {
-  const rows = await server.query<Pick<TableFacts, 'name' | 'engine' | 'comment'> & Record<'n' | 'ttl' | 'id', string>>(
+export async function tableFacts(session: Session, names: readonly string[]): Promise<Map<string, TableFacts>> {
+  const rows = await session.query<
+    Pick<TableFacts, 'name' | 'engine' | 'comment'> & Record<'n' | 'ttl' | 'id', string>
+  >(
     `SELECT name, engine, comment, ifNull(total_rows, 0) AS n, toString(position(engine_full, ' TTL ')) AS ttl,
   if(uuid = toUUID('00000000-0000-0000-0000-000000000000'), extract(arrayElement(data_paths, 1), '([0-9a-f-]{36})/*$'), toString(uuid)) AS id
 FROM system.tables WHERE database = {database:String} AND name IN {names:Array(String)}`,
-    signal,
-    { database: server.database, names },
+    { database: session.database, names },
   );
   return new Map(
     rows.map(({ name, engine, comment, n, ttl, id }) => [
@@ -51,21 +48,20 @@ FROM system.tables WHERE database = {database:String} AND name IN {names:Array(S
 }
 
 /** The record in a table's comment; null when it is none of ours. */
-export async function liveTableOf(server: Server, facts: TableFacts, signal: AbortSignal): Promise<LiveTable | null> {
+export async function liveTableOf(session: Session, facts: TableFacts): Promise<LiveTable | null> {
   const state = parseComment<LiveState>(facts.comment);
   if (state === null || typeof state.sources !== 'object') return null;
-  if (await isOwn(server, state, facts, signal)) return { ...state, facts, misplaced: false };
+  if (await isOwn(session, state, facts)) return { ...state, facts, misplaced: false };
   return { ...state, id: facts.uuid, sources: {}, facts, misplaced: true };
 }
 
-async function isOwn(server: Server, state: LiveState, facts: TableFacts, signal: AbortSignal): Promise<boolean> {
+async function isOwn(session: Session, state: LiveState, facts: TableFacts): Promise<boolean> {
   if (state.uuid !== undefined) return state.uuid === facts.uuid || facts.uuid === '';
   // Of a version before: the first table to be found with it keeps it.
-  const adopted = await server.query<{ comment: string }>(
+  const adopted = await session.query<{ comment: string }>(
     `SELECT comment FROM system.tables
 WHERE database = {database:String} AND name != {name:String} AND startsWith(comment, '{"domainsync"') AND position(comment, {id:String}) > 0`,
-    signal,
-    { database: server.database, name: facts.name, id: state.id },
+    { database: session.database, name: facts.name, id: state.id },
   );
   return !adopted.some(({ comment }) => {
     const other = parseComment<LiveState>(comment);
@@ -75,22 +71,17 @@ WHERE database = {database:String} AND name != {name:String} AND startsWith(comm
 
 /** What a table's own comment says that it holds; null when there is no such table, or it holds nothing. */
 export async function snapshotInComment(
-  server: Server,
+  session: Session,
   table: string,
   source: string,
-  signal: AbortSignal,
 ): Promise<SnapshotRecord | null> {
-  const record = await recordOf(server, (await tableFacts(server, [table], signal)).get(table), signal);
+  const record = await recordOf(session, (await tableFacts(session, [table])).get(table));
   return record?.sources[source] ?? null;
 }
 
 /** The record of a table that there may be. */
-export async function recordOf(
-  server: Server,
-  facts: TableFacts | undefined,
-  signal: AbortSignal,
-): Promise<LiveState | null> {
-  return facts === undefined ? null : liveTableOf(server, facts, signal);
+export async function recordOf(session: Session, facts: TableFacts | undefined): Promise<LiveState | null> {
+  return facts === undefined ? null : liveTableOf(session, facts);
 }
 
 /**
@@ -98,22 +89,17 @@ export async function recordOf(
  * which says that nothing is held.
  * @throws DESTINATION_REFUSED for another table's record, without force
  */
-export async function settleRecord(
-  server: Server,
-  live: LiveTable,
-  force: boolean,
-  signal: AbortSignal,
-): Promise<LiveTable> {
-  if (live.misplaced && !force) throw misplacedRecord(server, live);
+export async function settleRecord(session: Session, live: LiveTable, force: boolean): Promise<LiveTable> {
+  if (live.misplaced && !force) throw misplacedRecord(session, live);
   if (!live.misplaced && live.uuid !== undefined) return live;
   const settled = { ...live, uuid: live.facts.uuid, misplaced: false };
-  const comment = `ALTER TABLE ${server.table(live.facts.name)} MODIFY COMMENT ${literal(commentOf(settled))}`;
-  await server.repeatable(comment, signal);
+  const comment = `ALTER TABLE ${session.table(live.facts.name)} MODIFY COMMENT ${literal(commentOf(settled))}`;
+  await session.repeatable(comment);
   return settled;
 }
 
 /** The error for a table that was copied or restored. */
-export function misplacedRecord({ database }: Server, { facts: { name } }: LiveTable): DomainsyncError {
+export function misplacedRecord({ database }: Session, { facts: { name } }: LiveTable): DomainsyncError {
   return new DomainsyncError(
     'DESTINATION_REFUSED',
     `${database}.${name} was copied or restored from another table: what its comment says that it holds is true of that one`,

@@ -5,24 +5,24 @@
  */
 
 import { DomainsyncError } from '../../../src/common/errors.ts';
-import type { Server } from '../server/client.ts';
 import { refuseReplicatedTables } from '../server/placement.ts';
+import type { Session } from '../server/session.ts';
 import { HELD_TABLE } from '../sql/names.ts';
 import { insertRecord } from './confirmed-insert.ts';
 import { type LiveTable, liveTableOf, tableFacts } from './live-table.ts';
 import { isNewer, type SnapshotRecord } from './table-comment.ts';
 
 /** What a live table is and holds; null when there is no table. @throws DESTINATION_FOREIGN_TABLE, DESTINATION_REFUSED for a replicated one */
-export async function readLiveState(server: Server, table: string, signal: AbortSignal): Promise<LiveTable | null> {
-  const found = await tableFacts(server, [table, HELD_TABLE], signal);
+export async function readLiveState(session: Session, table: string): Promise<LiveTable | null> {
+  const found = await tableFacts(session, [table, HELD_TABLE]);
   const facts = found.get(table);
   if (facts === undefined) return null;
-  refuseReplicatedTables(server.database, [...found.values()]);
-  const live = await liveTableOf(server, facts, signal);
-  if (live === null) throw foreignTable(`${server.database}.${table}`);
+  refuseReplicatedTables(session.database, [...found.values()]);
+  const live = await liveTableOf(session, facts);
+  if (live === null) throw foreignTable(`${session.database}.${table}`);
   if (!found.has(HELD_TABLE)) return live;
   const sources: Record<string, SnapshotRecord> = { ...live.sources };
-  for (const [source, held] of await newestSnapshots(server, live.id, signal)) {
+  for (const [source, held] of await newestSnapshots(session, live.id)) {
     const before = sources[source];
     if (before === undefined || isNewer(held, before)) sources[source] = held;
   }
@@ -30,11 +30,10 @@ export async function readLiveState(server: Server, table: string, signal: Abort
 }
 
 /** The newest file of every source of a table. */
-async function newestSnapshots(server: Server, id: string, signal: AbortSignal): Promise<[string, SnapshotRecord][]> {
-  const rows = await server.query<{ source: string; held: string }>(
-    `SELECT source, held FROM ${server.table(HELD_TABLE)} WHERE table_id = {id:String}
+async function newestSnapshots(session: Session, id: string): Promise<[string, SnapshotRecord][]> {
+  const rows = await session.query<{ source: string; held: string }>(
+    `SELECT source, held FROM ${session.table(HELD_TABLE)} WHERE table_id = {id:String}
 ORDER BY source, file_date DESC, version DESC LIMIT 1 BY source`,
-    signal,
     { id },
   );
   return rows.map(({ source, held }) => [source, JSON.parse(held) as SnapshotRecord]);
@@ -42,14 +41,12 @@ ORDER BY source, file_date DESC, version DESC LIMIT 1 BY source`,
 
 /** Every file of one source of a table, the newest first. */
 export async function listSnapshots(
-  server: Server,
+  session: Session,
   { id, source }: { readonly id: string; readonly source: string },
-  signal: AbortSignal,
 ): Promise<SnapshotRecord[]> {
-  const rows = await server.query<{ held: string }>(
-    `SELECT held FROM ${server.table(HELD_TABLE)} WHERE table_id = {id:String} AND source = {source:String}
+  const rows = await session.query<{ held: string }>(
+    `SELECT held FROM ${session.table(HELD_TABLE)} WHERE table_id = {id:String} AND source = {source:String}
 ORDER BY file_date DESC, version DESC LIMIT 1 BY file_date`,
-    signal,
     { id, source },
   );
   return rows.map(({ held }) => JSON.parse(held) as SnapshotRecord);
@@ -57,10 +54,9 @@ ORDER BY file_date DESC, version DESC LIMIT 1 BY file_date`,
 
 /** Records what a table holds now. Harmless when repeated, or when it comes after a newer one. */
 export async function saveSnapshot(
-  server: Server,
+  session: Session,
   { id, source }: { readonly id: string; readonly source: string },
   held: SnapshotRecord,
-  signal: AbortSignal,
 ): Promise<void> {
   // A date's revisions follow one another; epochs, which never come again, order loads of one revision.
   const version = (BigInt(held.revision) << 48n) | BigInt(held.run.epoch);
@@ -71,16 +67,15 @@ export async function saveSnapshot(
     version: String(version),
     held: JSON.stringify(held),
   };
-  const table = server.table(HELD_TABLE);
+  const table = session.table(HELD_TABLE);
   const isThere = async (): Promise<boolean> => {
-    const [newest] = await server.query<{ version: string }>(
+    const [newest] = await session.query<{ version: string }>(
       `SELECT max(version) AS version FROM ${table} WHERE table_id = {id:String} AND source = {source:String} AND file_date = {date:Date}`,
-      signal,
       { id, source, date: held.date },
     );
     return BigInt(newest?.version ?? 0) >= version;
   };
-  await insertRecord(server, { table, values, token: `${id}/${held.run.id}/${held.run.epoch}`, isThere }, signal);
+  await insertRecord(session, { table, values, token: `${id}/${held.run.id}/${held.run.epoch}`, isThere });
 }
 
 /** The error for a table that has a name of ours, and is not. */

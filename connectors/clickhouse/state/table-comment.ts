@@ -82,6 +82,26 @@ export interface WorkState extends SourceColumns {
   readonly result: LoadResult | null;
 }
 
+/** The state of a load that has no owner yet. */
+export type NewWork = Omit<WorkState, 'owner'>;
+
+/** The state of a load that begins. */
+export function newWork(
+  of: Pick<WorkState, 'key' | 'source' | 'table' | 'into' | 'file' | 'revision' | 'previousDate'>,
+): NewWork {
+  return {
+    domainsync: 1,
+    phase: 'loading',
+    run: randomUUID(),
+    startedAt: new Date().toISOString(),
+    ...of,
+    ended: false,
+    rollback: false,
+    sourceColumns: [],
+    result: null,
+  };
+}
+
 /** Of a table that holds nothing yet. */
 export function emptyLiveState(mode: TableMode, columns: readonly Column[], uuid: string = randomUUID()): LiveState {
   return {

@@ -1,17 +1,26 @@
 /** Tables that a run makes after it was taken over: CREATE TABLE asks for no table of its own. They are nobody's, and go. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createStaging, takeOver } from '../../../../connectors/clickhouse/staging/staging.ts';
-import { listSets, type StagingSet } from '../../../../connectors/clickhouse/staging/staging-sets.ts';
+import { Session } from '../../../../connectors/clickhouse/server/session.ts';
+import {
+  listSets,
+  type StagingPlace,
+  type StagingSet,
+} from '../../../../connectors/clickhouse/staging/staging-sets.ts';
+import { createStaging, takeOver } from '../../../../connectors/clickhouse/staging/take-over.ts';
 import type { WorkState } from '../../../../connectors/clickhouse/state/table-comment.ts';
 import { processIdentity } from '../../../../src/common/process-identity.ts';
 import { type Lab, NEVER, openLab } from '../../../support/clickhouse/lab.ts';
 
 let lab: Lab;
+let session: Session;
 
 beforeAll(async () => {
   lab = await openLab();
+  session = new Session(lab.server, NEVER);
   await lab.command('CREATE TABLE lab.model (domain String) ENGINE = MergeTree ORDER BY domain');
-  await lab.command('CREATE TABLE lab.domainsync_runs (pipeline String, _epoch UInt64) ENGINE = Memory');
+  await lab.command(
+    'CREATE TABLE lab.domainsync_runs (pipeline String, destination String, _epoch UInt64) ENGINE = Memory',
+  );
 });
 
 afterAll(() => lab.close());
@@ -33,42 +42,46 @@ const WORK: Omit<WorkState, 'owner'> = {
   result: null,
 };
 
+function placeOf(pipeline: string): StagingPlace {
+  return { pipeline, destination: 'clickhouse' };
+}
+
 function create(pipeline: string): ReturnType<typeof createStaging> {
-  return createStaging(lab.server, pipeline, { table: 'lab.model', mode: 'sync' }, WORK, 0, NEVER);
+  return createStaging(session, placeOf(pipeline), { table: 'lab.model', mode: 'sync' }, WORK, 0);
 }
 
 async function newest(pipeline: string): Promise<StagingSet> {
-  const [set] = await listSets(lab.server, pipeline, NEVER);
+  const [set] = await listSets(session, placeOf(pipeline));
   if (set === undefined) throw new Error(`${pipeline} has no staging tables`);
   return set;
 }
 
 async function parts(pipeline: string): Promise<string[][]> {
-  return (await listSets(lab.server, pipeline, NEVER)).map((set) => set.parts.toSorted());
+  return (await listSets(session, placeOf(pipeline))).map((set) => set.parts.toSorted());
 }
 
 test('of a table that was made too late the next owner keeps the one before', async () => {
   const pipeline = 'again';
   const old = await create(pipeline);
-  await lab.command(`INSERT INTO ${old.table('blocks')} (block) VALUES (7)`);
+  await lab.command(`INSERT INTO ${old.part('blocks')} (block) VALUES (7)`);
   old.release();
-  const next = await takeOver(lab.server, pipeline, await newest(pipeline), NEVER);
+  const next = await takeOver(session, placeOf(pipeline), await newest(pipeline));
   next.release();
   for (const part of ['blocks', 'next'] as const)
-    await lab.command(`CREATE TABLE ${old.table(part)} AS ${next.table('blocks')}`);
-  const last = await takeOver(lab.server, pipeline, await newest(pipeline), NEVER);
-  expect(await lab.query(`SELECT block FROM ${last.table('blocks')}`)).toEqual([{ block: 7 }]);
-  expect((await listSets(lab.server, pipeline, NEVER)).map(({ epoch }) => epoch)).toEqual([last.epoch]);
-  await last.drop(NEVER);
+    await lab.command(`CREATE TABLE ${old.part(part)} AS ${next.part('blocks')}`);
+  const last = await takeOver(session, placeOf(pipeline), await newest(pipeline));
+  expect(await lab.query(`SELECT block FROM ${last.part('blocks')}`)).toEqual([{ block: 7 }]);
+  expect((await listSets(session, placeOf(pipeline))).map(({ epoch }) => epoch)).toEqual([last.epoch]);
+  await last.drop();
 });
 
 test('who was taken over drops what it made too late, but nothing that is still being brought along', async () => {
   const pipeline = 'dropped';
   const old = await create(pipeline);
   const rename = (part: 'rows' | 'blocks') =>
-    lab.command(`RENAME TABLE ${old.table(part)} TO lab.domainsync_staging_${pipeline}_${old.epoch + 1}_${part}`);
+    lab.command(`RENAME TABLE ${old.part(part)} TO lab.domainsync_staging_${pipeline}_${old.epoch + 1}_${part}`);
   await rename('rows');
-  await old.dropLate(NEVER);
+  await old.dropLate();
   expect(await parts(pipeline)).toEqual([['rows'], ['blocks', 'lease']]);
   await rename('blocks');
   const owner = { process: await processIdentity(), nonce: 'of the next' };
@@ -76,7 +89,7 @@ test('who was taken over drops what it made too late, but nothing that is still 
     .replaceAll('\\', '\\\\')
     .replaceAll("'", "\\'");
   await lab.command(`ALTER TABLE lab.domainsync_staging_${pipeline}_${old.epoch + 1}_rows MODIFY COMMENT '${comment}'`);
-  await old.dropLate(NEVER);
+  await old.dropLate();
   expect(await parts(pipeline)).toEqual([['blocks', 'rows']]);
   old.release();
 });

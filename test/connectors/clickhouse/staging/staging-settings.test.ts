@@ -1,5 +1,6 @@
 /** Tables that rows land in, on a real server: what becomes of their parts. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Session } from '../../../../connectors/clickhouse/server/session.ts';
 import { partHandling, stagingSettings } from '../../../../connectors/clickhouse/staging/staging-settings.ts';
 import { type Lab, NEVER, openLab } from '../../../support/clickhouse/lab.ts';
 import { until } from '../../../support/until.ts';
@@ -23,7 +24,7 @@ test('parts of files of usual size stay as they landed; of large ones, or of unk
 /** Lands blocks of ten rows. @returns how many parts there are then */
 async function land(table: string, parts: 'unmerged' | 'merged'): Promise<number> {
   const { server } = lab;
-  const settings = await stagingSettings(server, parts, NEVER);
+  const settings = await stagingSettings(new Session(server, NEVER), parts);
   await server.command(
     `CREATE TABLE ${server.table(table)} (n UInt64) ENGINE = MergeTree ORDER BY n SETTINGS ${settings}`,
     NEVER,

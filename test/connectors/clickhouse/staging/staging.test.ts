@@ -3,18 +3,25 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createStaging, takeOver } from '../../../../connectors/clickhouse/staging/staging.ts';
-import { listSets, type StagingSet } from '../../../../connectors/clickhouse/staging/staging-sets.ts';
+import { Session } from '../../../../connectors/clickhouse/server/session.ts';
+import {
+  listSets,
+  type StagingPlace,
+  type StagingSet,
+} from '../../../../connectors/clickhouse/staging/staging-sets.ts';
+import { createStaging, takeOver } from '../../../../connectors/clickhouse/staging/take-over.ts';
 import type { WorkState } from '../../../../connectors/clickhouse/state/table-comment.ts';
 import { DomainsyncError, interrupted } from '../../../../src/common/errors.ts';
 import { parseProcessStat, processIdentity } from '../../../../src/common/process-identity.ts';
 import { type Lab, type LabFile, NEVER, openLab } from '../../../support/clickhouse/lab.ts';
 
 let lab: Lab;
+let session: Session;
 let pipelines = 0;
 
 beforeAll(async () => {
   lab = await openLab();
+  session = new Session(lab.server, NEVER);
   // Makes the tables that staging is made after.
   await lab.load(lab.destination('model'), 'model', fileOf(1));
 });
@@ -48,12 +55,16 @@ function freshPipeline(): string {
   return `p${pipelines}`;
 }
 
+function placeOf(pipeline: string): StagingPlace {
+  return { pipeline, destination: 'clickhouse' };
+}
+
 function create(pipeline: string): ReturnType<typeof createStaging> {
-  return createStaging(lab.server, pipeline, { table: 'lab.model', mode: 'sync' }, WORK, 0, NEVER);
+  return createStaging(session, placeOf(pipeline), { table: 'lab.model', mode: 'sync' }, WORK, 0);
 }
 
 async function newest(pipeline: string): Promise<StagingSet> {
-  const [set] = await listSets(lab.server, pipeline, NEVER);
+  const [set] = await listSets(session, placeOf(pipeline));
   if (set === undefined) throw new Error(`${pipeline} has no staging tables`);
   return set;
 }
@@ -73,7 +84,7 @@ test('of eight that start a load at once, one gets it', async () => {
   for (let round = 0; round < 3; round += 1) {
     const pipeline = freshPipeline();
     expect(await outcomes(Array.from({ length: 8 }, () => create(pipeline)))).toEqual({ won: 1, RUN_ELSEWHERE: 7 });
-    const sets = await listSets(lab.server, pipeline, NEVER);
+    const sets = await listSets(session, placeOf(pipeline));
     expect(sets.map(({ epoch, parts }) => [epoch, parts.toSorted()])).toEqual([[1, ['blocks', 'lease', 'rows']]]);
     expect(sets[0]?.work).toMatchObject(WORK);
   }
@@ -84,9 +95,9 @@ test('of eight that take a load over at once, one gets it', async () => {
     const pipeline = freshPipeline();
     (await create(pipeline)).release();
     const set = await newest(pipeline);
-    const attempts = Array.from({ length: 8 }, () => takeOver(lab.server, pipeline, set, NEVER));
+    const attempts = Array.from({ length: 8 }, () => takeOver(session, placeOf(pipeline), set));
     expect(await outcomes(attempts)).toEqual({ won: 1, RUN_ELSEWHERE: 7 });
-    expect((await listSets(lab.server, pipeline, NEVER)).map(({ epoch }) => epoch)).toEqual([2]);
+    expect((await listSets(session, placeOf(pipeline))).map(({ epoch }) => epoch)).toEqual([2]);
   }
 });
 
@@ -94,29 +105,28 @@ test('who was taken over can do nothing more, and what it left is whole', async 
   const pipeline = freshPipeline();
   const old = await create(pipeline);
   old.release();
-  const now = await takeOver(lab.server, pipeline, await newest(pipeline), NEVER);
+  const now = await takeOver(session, placeOf(pipeline), await newest(pipeline));
   expect(now.epoch).toBe(old.epoch + 1);
   const statements = [
-    () => old.save(WORK as WorkState, NEVER),
-    () => old.fenced(() => lab.command(`INSERT INTO ${old.table('rows')} (domain) VALUES ('late')`), NEVER),
-    () => old.fenced(() => lab.command(`EXCHANGE TABLES ${old.table('rows')} AND lab.model`), NEVER),
-    () =>
-      old.fenced(() => lab.command(`ALTER TABLE lab.model ATTACH PARTITION tuple() FROM ${old.table('rows')}`), NEVER),
-    () => old.fenced(() => lab.query(`SELECT * FROM ${old.table('blocks')}`), NEVER),
+    () => old.save(WORK as WorkState),
+    () => old.command(`INSERT INTO ${old.part('rows')} (domain) VALUES ('late')`),
+    () => old.command(`EXCHANGE TABLES ${old.part('rows')} AND lab.model`),
+    () => old.command(`ALTER TABLE lab.model ATTACH PARTITION tuple() FROM ${old.part('rows')}`),
+    () => old.query(`SELECT * FROM ${old.part('blocks')}`),
   ];
   for (const statement of statements) await expect(statement()).rejects.toMatchObject({ code: 'TAKEN_OVER' });
-  await old.drop(NEVER);
+  await old.drop();
   expect((await newest(pipeline)).parts.toSorted()).toEqual(['blocks', 'lease', 'rows']);
-  await now.drop(NEVER);
+  await now.drop();
   // What is missing without anybody having taken over is no take-over.
-  await expect(now.save(WORK as WorkState, NEVER)).rejects.toMatchObject({ code: 'DESTINATION_REFUSED' });
-  expect(await listSets(lab.server, pipeline, NEVER)).toEqual([]);
+  await expect(now.save(WORK as WorkState)).rejects.toMatchObject({ code: 'DESTINATION_REFUSED' });
+  expect(await listSets(session, placeOf(pipeline))).toEqual([]);
 });
 
 test('the load of a living process is its own; that of a dead one is for whoever comes', async () => {
   const pipeline = freshPipeline();
   const staging = await create(pipeline);
-  await expect(takeOver(lab.server, pipeline, await newest(pipeline), NEVER)).rejects.toMatchObject({
+  await expect(takeOver(session, placeOf(pipeline), await newest(pipeline))).rejects.toMatchObject({
     code: 'RUN_ELSEWHERE',
   });
   staging.release();
@@ -128,12 +138,12 @@ test('the load of a living process is its own; that of a dead one is for whoever
   const started = self.started && parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'latin1'))?.started;
   const owner = { process: { ...self, pid, started }, nonce: 'of the child' };
   await setOwner(pipeline, owner);
-  await expect(takeOver(lab.server, pipeline, await newest(pipeline), NEVER)).rejects.toMatchObject({
+  await expect(takeOver(session, placeOf(pipeline), await newest(pipeline))).rejects.toMatchObject({
     code: 'RUN_ELSEWHERE',
   });
   child.kill('SIGKILL');
   await once(child, 'close');
-  const taken = await takeOver(lab.server, pipeline, await newest(pipeline), NEVER);
+  const taken = await takeOver(session, placeOf(pipeline), await newest(pipeline));
   taken.release();
 });
 
@@ -142,12 +152,12 @@ test('an owner on another machine is at work as long as its heart beats', async 
   const staging = await create(pipeline);
   staging.release();
   await setOwner(pipeline, { process: { host: 'elsewhere', pid: 1, boot: 'another' }, nonce: 'of elsewhere' });
-  await expect(takeOver(lab.server, pipeline, await newest(pipeline), NEVER)).rejects.toMatchObject({
+  await expect(takeOver(session, placeOf(pipeline), await newest(pipeline))).rejects.toMatchObject({
     code: 'RUN_ELSEWHERE',
   });
-  await lab.command(`TRUNCATE TABLE ${staging.table('lease')}`);
-  await lab.command(`INSERT INTO ${staging.table('lease')} SELECT now64() - 61`);
-  const taken = await takeOver(lab.server, pipeline, await newest(pipeline), NEVER);
+  await lab.command(`TRUNCATE TABLE ${staging.part('lease')}`);
+  await lab.command(`INSERT INTO ${staging.part('lease')} SELECT now64() - 61`);
+  const taken = await takeOver(session, placeOf(pipeline), await newest(pipeline));
   taken.release();
 });
 
@@ -168,12 +178,18 @@ test('a failure while becoming the owner does not keep this process from trying 
     return command.call(lab.server, sql, ...rest);
   };
   try {
-    const failing = createStaging(lab.server, pipeline, { table: 'lab.model', mode: 'sync' }, WORK, 0, aborted.signal);
+    const failing = createStaging(
+      new Session(lab.server, aborted.signal),
+      placeOf(pipeline),
+      { table: 'lab.model', mode: 'sync' },
+      WORK,
+      0,
+    );
     await expect(failing).rejects.toMatchObject({ code: 'INTERRUPTED' });
   } finally {
     lab.server.command = command;
   }
-  const taken = await takeOver(lab.server, pipeline, await newest(pipeline), NEVER);
+  const taken = await takeOver(session, placeOf(pipeline), await newest(pipeline));
   expect(taken.epoch).toBe(2);
   taken.release();
 });
