@@ -126,6 +126,6 @@ async function reread(job: RunJob, spool: SpooledFile, pass: SecondPass, signal:
 }
 
 /** A run that another one made needless has done nothing wrong. */
-export function madeNeedless(error: DomainsyncError): boolean {
+export function isNeedless(error: DomainsyncError): boolean {
   return error.exitCode === 0;
 }

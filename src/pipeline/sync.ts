@@ -3,7 +3,7 @@ import { asDomainsyncError } from '../common/errors.ts';
 import type { Destination } from '../types/index.ts';
 import type { Pipeline, PipelineContext } from './context.ts';
 import { withKnownDatasets } from './known-datasets.ts';
-import { madeNeedless, type RunJob, run } from './run.ts';
+import { isNeedless, type RunJob, run } from './run.ts';
 import type { SyncReport } from './sync-report.ts';
 
 /** A context whose files may come from elsewhere than the service. */
@@ -66,5 +66,5 @@ export async function syncPipeline(
 
 function failureOutcome(thrown: unknown): SyncReport['outcome'] {
   const error = asDomainsyncError(thrown);
-  return { kind: madeNeedless(error) ? 'elsewhere' : 'failed', error };
+  return { kind: isNeedless(error) ? 'elsewhere' : 'failed', error };
 }

@@ -7,8 +7,8 @@ import type { RemoteFile } from '../../types/index.ts';
 import { timedSource } from '../metrics/stage-times.ts';
 import type { CheckRecord } from '../redis/records.ts';
 import type { Setup, WorkerPipeline } from '../setup.ts';
-import { fileKey, isBack, keepsFromAsking, keepsFromLoading, type Trouble } from './failures.ts';
-import { failJob, giveBack, type JobContext, notOurs } from './jobs.ts';
+import { fileKey, isBack, keepsFromAsking, keepsFromLoading, type PipelineFailure } from './failures.ts';
+import { failJob, giveBack, handOn, type JobContext } from './jobs.ts';
 import { addSync, type CheckData, waitsForRetry } from './queues.ts';
 
 /** Three parameters: with fewer BullMQ gives no signal. */
@@ -17,7 +17,7 @@ export function checkProcessor(context: JobContext): Processor<CheckData> {
     const use = context.current.take();
     try {
       const pipeline = use.setup.pipelines.find(({ name }) => name === job.data.pipeline);
-      if (pipeline === undefined) return await notOurs(context, job, token);
+      if (pipeline === undefined) return await handOn(context, job, token);
       const { trouble } = await context.records.read(pipeline.name);
       // A try of this very job, not a tick, goes on.
       if (job.attemptsMade === 0 && keepsFromAsking(trouble, pipeline.digest, Date.now())) return;
@@ -59,7 +59,7 @@ async function check(context: JobContext, setup: Setup, pipeline: WorkerPipeline
   };
   const now = record.decision === 'load' && isBack(trouble, subject.file) && (await waitsForRetry(queues, name));
   const mended = decision !== 'load' || trouble?.during === 'check';
-  const change: { trouble?: Trouble | null } = mended ? { trouble: null } : {};
+  const change: { trouble?: PipelineFailure | null } = mended ? { trouble: null } : {};
   if (!mended && now && trouble !== null) change.trouble = { ...trouble, broughtForward: true, retryAt: Date.now() };
   await records.write(name, { check: record, ...change });
   if (record.decision !== 'load') return;

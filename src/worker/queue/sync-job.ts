@@ -9,7 +9,7 @@ import type { OutcomeRecord } from '../redis/records.ts';
 import type { Setup, WorkerPipeline } from '../setup.ts';
 import { liveProgress } from '../state/live-progress.ts';
 import { fileKey } from './failures.ts';
-import { failJob, giveBack, type JobContext, later, notOurs } from './jobs.ts';
+import { failJob, giveBack, handOn, type JobContext, later } from './jobs.ts';
 import { addCheck, type SyncData } from './queues.ts';
 
 /** Three parameters: with fewer BullMQ gives no signal. */
@@ -19,7 +19,7 @@ export function syncProcessor(context: JobContext): Processor<SyncData> {
     const watched = context.watch.watch(job.id ?? '');
     try {
       const pipeline = use.setup.pipelines.find(({ name }) => name === job.data.pipeline);
-      if (pipeline === undefined) return await notOurs(context, job, token);
+      if (pipeline === undefined) return await handOn(context, job, token);
       const signal = AbortSignal.any([context.stop, watched.signal]);
       const started = performance.now();
       let newest: RemoteFile | null = null;
