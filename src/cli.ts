@@ -149,7 +149,7 @@ function open(config: Config, options: GlobalOptions, signal: AbortSignal, limit
     pipelines: config.pipelines.map((pipeline) => handle(pipeline, config, opener)),
     source: openServiceOnce,
     api: () => openServiceOnce().api,
-    room: (target, file) => openServiceOnce().room(target, file),
+    diskSpace: (target, file) => openServiceOnce().diskSpace(target, file),
     requestsLeft: () => service?.requestsLeft() ?? [],
     orphans: async () => {
       const tables = new Map(config.pipelines.map(({ name, to }) => [name, to.clickhouse?.table]));
@@ -267,7 +267,7 @@ function workerSetup(config: Config, options: GlobalOptions, signal: AbortSignal
   const serviceId = digestOf([service?.url, service?.apiKey]);
   const opened = open(config, options, signal, (local) => limiter({ serviceId, limits: LIMITS, local }));
   return {
-    app: opened.app,
+    context: opened.app,
     pipelines: opened.app.pipelines.map((handle, n) => ({
       name: handle.name,
       schedule: pipelines[n]?.schedule,

@@ -10,8 +10,11 @@ const IMPORTS = [
   // import and export ... from, also of types and over several lines
   /^\s*(?:import|export)\b[^'"`;]*?\bfrom\s*['"]([^'"]+)['"]/gm,
   /^\s*import\s*['"]([^'"]+)['"]/gm,
-  // dynamic imports, imports in types, and files named for a thread or a process
+  // dynamic imports, and imports in types
   /\bimport\s*\(\s*['"`]([^'"`]+)['"`]/g,
+];
+/** Files that are named for a thread or a process. */
+const NAMED = [
   /\b(?:require|import\.meta\.resolve)\s*\(\s*['"`]([^'"`]+)['"`]/g,
   /\bnew\s+URL\s*\(\s*['"`](\.{0,2}[^'"`]+)['"`]\s*,\s*import\.meta\.url/g,
 ];
@@ -22,10 +25,19 @@ export function withoutComments(source: string): string {
   return source.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1');
 }
 
-/** What code imports, as it is written there. @param types imports of types alone count too */
-export function importsOf(code: string, types = true): string[] {
+/** Which arrows count, beside imports of values. */
+export interface Arrows {
+  /** Imports of types alone. */
+  readonly types: boolean;
+  /** Files that are named for a thread or a process. */
+  readonly named: boolean;
+}
+
+/** What code imports, as it is written there. */
+export function importsOf(code: string, { types, named }: Arrows = { types: true, named: true }): string[] {
   const counted = types ? code : code.replace(TYPES_ALONE, '');
-  return IMPORTS.flatMap((pattern) => [...counted.matchAll(pattern)].map((match) => match[1] ?? ''));
+  const patterns = named ? [...IMPORTS, ...NAMED] : IMPORTS;
+  return patterns.flatMap((pattern) => [...counted.matchAll(pattern)].map((match) => match[1] ?? ''));
 }
 
 /** The code files of folders, from the root, with slashes. */
@@ -41,11 +53,10 @@ export function codeFiles(...folders: string[]): string[] {
 /** Arrows from file to file, paths from the root: every import that leads to a file of the repository. */
 export class ImportGraph {
   readonly #targets = new Map<string, readonly string[]>();
-  readonly #types: boolean;
+  readonly #arrows: Arrows;
 
-  /** @param types imports of types alone are arrows too */
-  constructor({ types }: { readonly types: boolean }) {
-    this.#types = types;
+  constructor(arrows: Arrows) {
+    this.#arrows = arrows;
   }
 
   /** The files that one imports. */
@@ -53,7 +64,7 @@ export class ImportGraph {
     const known = this.#targets.get(path);
     if (known !== undefined) return known;
     const code = withoutComments(readFileSync(join(ROOT, path), 'utf8'));
-    const found = importsOf(code, this.#types).flatMap((specifier) => targetOf(path, specifier));
+    const found = importsOf(code, this.#arrows).flatMap((specifier) => targetOf(path, specifier));
     const targets = [...new Set(found)];
     this.#targets.set(path, targets);
     return targets;

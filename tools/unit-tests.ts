@@ -18,7 +18,7 @@ const SERVES = /\bcreateServer\b/;
 
 /** Test files that lead to nothing that serves, from the root, with slashes. Seen from the imports: no list to keep. */
 export function unitTests(): string[] {
-  const graph = new ImportGraph({ types: false });
+  const graph = new ImportGraph({ types: false, named: true });
   const serves = (path: string): boolean =>
     SERVERS.includes(path) ||
     (path.startsWith('test/') && SERVES.test(withoutComments(readFileSync(join(ROOT, path), 'utf8'))));

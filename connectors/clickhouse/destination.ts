@@ -11,7 +11,7 @@ import {
   type RecordedReject,
   type RemoteFile,
   type RolledBack,
-  sameFile,
+  sameRevision,
   sourceKey,
 } from '../../src/types/index.ts';
 import type { ClickHouseDestinationOptions } from './destination-options.ts';
@@ -107,7 +107,7 @@ export class ClickHouseDestination implements Destination {
       });
     } else if (
       work.key === LOST_KEY ||
-      (!keep && loaded && (loaded.date > work.file.date || sameFile(loaded, work.file)))
+      (!keep && loaded && (loaded.date > work.file.date || sameRevision(loaded, work.file)))
     ) {
       await this.#discard(staging, work);
     } else {
@@ -198,7 +198,7 @@ export class ClickHouseDestination implements Destination {
     return staging.releaseOnFailure(async () => {
       // Another run may have loaded a file, perhaps a later one, since this run decided to load its own.
       const now = await this.#predecessor(staging, file);
-      const needless = now !== undefined && (now.date > file.date || (sameFile(now, file) && !force));
+      const needless = now !== undefined && (now.date > file.date || (sameRevision(now, file) && !force));
       if (needless || now?.run.id !== before?.run.id) {
         await staging.drop();
         throw runElsewhere(this.#place);

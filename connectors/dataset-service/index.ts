@@ -1,9 +1,35 @@
-/** The dataset service: a source of files, and its catalog and account. */
+/**
+ * The dataset service: a source of files, and its catalog and account.
+ *
+ * What goes over the wire, all of it GET over HTTP/1.1 with `Authorization: Bearer <key>`, `Accept-Encoding: identity` and
+ * `User-Agent`. Before each request the limiter is asked; each response reports its rate-limit headers to it. 429, 5xx and
+ * faults of the network are retried, after Retry-After where it is there. endpoints.ts has every path, status and limit.
+ *
+ * `newest`   1. GET /api/download/{slug}[/{scope}/{key}], Range: bytes=0-0
+ *               206 or 200: name and date by Content-Disposition, size by Content-Range or Content-Length, ETag,
+ *               Last-Modified. A country that gets 404 is requested in the other case too.
+ *               301, 302, 303, 307, 308: followed, to another server without the key (http/redirects.ts).
+ *               401, or 302 to a page: the key is not accepted. 403: no access. 404: no such file, or not yet.
+ * `open`     Nothing, where the complete file is on disk. Otherwise, until all bytes are there:
+ *            2. GET, the same path. With a part on disk also Range: bytes={offset}- and If-Range: {ETag or Last-Modified};
+ *               without a strong ETag the range begins 4096 bytes earlier, and those bytes are compared.
+ *               206: continues the part. 200: the file from its start; bytes on disk are compared, not written again.
+ *               416 at the end of a file of unknown size: it is complete.
+ *               Another validator, size or date: the file was replaced.
+ * `api`      GET /api/v1/datasets, /preview, /sample/{scope}/{key}, /me, /me/orders, /me/downloads, /openapi.json: one
+ *            request each, 200 with the whole body.
+ *
+ * Rooms, each importing only those before it: `http/` sends one request, `api/` knows paths and documents, `files/` knows
+ * the data folder, `download/` fetches files.
+ */
 import { asDomainsyncError } from '../../src/common/errors.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy, withRetry } from '../../src/common/retry.ts';
 import {
+  type DiskSpace,
+  type Log,
   type RateLimiter,
   type RemoteFile,
+  type RequestsLeft,
   type ServiceApi,
   type Source,
   sourceKey,
@@ -12,36 +38,32 @@ import {
 import { createServiceApi } from './api/service-api.ts';
 import { Downloads } from './download/downloads.ts';
 import { probe } from './download/probe.ts';
-import { tidy } from './files/prune.ts';
-import { type Room, roomFor } from './files/room.ts';
+import { diskSpaceFor } from './files/disk-space.ts';
+import { prune } from './files/prune.ts';
 import type { ProxySettings } from './http/agent.ts';
 import { Client } from './http/client.ts';
 import { createLocalRateLimiter } from './http/rate-limit.ts';
-import { type RequestsLeft, remembering } from './http/rate-limit-observer.ts';
-import type { Log } from './log.ts';
-
-export { Client } from './http/client.ts';
-export type { Log } from './log.ts';
+import { observeRateLimits } from './http/rate-limit-observer.ts';
 
 const STALL_MS = 60_000;
 
-/** A download has much to lose: it outlasts a restart of the service, about half a minute in all. */
+/** A download outlasts a restart of the service: about half a minute in all. */
 const DOWNLOAD_RETRY_POLICY: RetryPolicy = { ...DEFAULT_RETRY_POLICY, attempts: 9, maxDelay: 16_000 };
 
 export interface DatasetServiceOptions {
   /** {base_url} of the service. */
   readonly url: string;
-  /** Undefined: only what is public can be asked for. */
+  /** Undefined: only public endpoints can be used. */
   readonly apiKey: string | undefined;
-  /** Where downloads lie; made when missing. */
+  /** The folder of downloads; made when missing. */
   readonly dataDir: string;
-  /** Complete files kept for each target. */
+  /** Complete files that stay for each target. */
   readonly keep: number;
   readonly userAgent: string;
   readonly retryPolicy?: RetryPolicy;
-  /** Milliseconds without a byte after which a connection is given up; 60 000 unless told. */
+  /** Milliseconds without a byte after which a connection is given up. Default: 60 000. */
   readonly stallMs?: number;
-  /** Keeps the key within the service's limits; one for this process unless told. */
+  /** Keeps the key within the service's limits. Default: one for this process. */
   readonly limiter?: RateLimiter;
   /** Undefined: connections are direct. */
   readonly proxy?: ProxySettings | undefined;
@@ -51,27 +73,22 @@ export interface DatasetServiceOptions {
 export interface DatasetService extends Source {
   /** Everything but the files. */
   readonly api: ServiceApi;
-  /** Whether the disk has room for a file of the target. Reads only, throws nothing. */
-  room(target: Target, file: RemoteFile): Promise<Room>;
-  /** What the service told so far of the requests that are left. */
+  /** Whether a file of the target fits on the disk. Reads only, throws nothing. */
+  diskSpace(target: Target, file: RemoteFile): Promise<DiskSpace>;
+  /** What the service reported last of its rate limits. */
   requestsLeft(): readonly RequestsLeft[];
 }
 
-/** @throws CONFIG_INVALID when url or key cannot be used at all */
+/** @throws CONFIG_INVALID when url or key are not valid */
 export function createDatasetService(options: DatasetServiceOptions): DatasetService {
   const { dataDir, keep, log, stallMs = STALL_MS } = options;
   const retryPolicy = options.retryPolicy ?? DEFAULT_RETRY_POLICY;
   const onWait = (route: string, milliseconds: number): void =>
     log.info({ route, seconds: Math.ceil(milliseconds / 1000) }, 'waiting for the rate limit of the service');
-  const { limiter, left } = remembering(options.limiter ?? createLocalRateLimiter({ onWait }));
+  const { limiter, requestsLeft } = observeRateLimits(options.limiter ?? createLocalRateLimiter({ onWait }));
   const client = new Client({ ...options, limiter });
-  const downloads = new Downloads({
-    client,
-    log,
-    dataDir,
-    retryPolicy: options.retryPolicy ?? DOWNLOAD_RETRY_POLICY,
-    stallMs,
-  });
+  const downloadPolicy = options.retryPolicy ?? DOWNLOAD_RETRY_POLICY;
+  const downloads = new Downloads({ client, log, dataDir, retryPolicy: downloadPolicy, stallMs });
   return {
     api: createServiceApi({ client, log, retryPolicy, stallMs }),
     newest: (target, signal) =>
@@ -81,13 +98,13 @@ export function createDatasetService(options: DatasetServiceOptions): DatasetSer
         onRetry: (error, failures, delay) =>
           log.warn({ source: sourceKey(target), code: error.code, failures, delay }, error.message),
       }).catch((error: unknown) => {
-        // A wait between two tries ends with an AbortError.
+        // An aborted wait between two attempts throws an AbortError.
         throw asDomainsyncError(error);
       }),
     open: (target, expected, signal) => downloads.open(target, expected, signal),
-    room: (target, file) => roomFor(dataDir, target, file),
-    requestsLeft: left,
-    tidy: (target, loaded) => tidy({ dataDir, log }, keep, target, loaded),
+    diskSpace: (target, file) => diskSpaceFor(dataDir, target, file),
+    requestsLeft,
+    prune: (target, loaded) => prune({ dataDir, log, keep }, target, loaded),
     async close() {
       await downloads.close();
       await client.close();

@@ -1,6 +1,31 @@
-/** Kafka as a destination: one cluster, and a destination per pipeline on it. */
+/**
+ * Kafka as a destination: one cluster, and a destination for each pipeline.
+ *
+ * What goes over the wire, in this order. kafkajs connects each broker (ApiVersions, SaslHandshake and SaslAuthenticate where
+ * configured), asks for Metadata, and encodes all requests but Produce and the response of Fetch.
+ *
+ * `held`     Metadata of the topic. Then the progress: Metadata of `<topic>.progress`, ListOffsets and Fetch v11 of all of it.
+ *            Then ListOffsets of the topic: one that ends before the progress is another topic with the same name.
+ * `open`     1. Metadata of both topics; CreateTopics at the controller for a missing one; DescribeConfigs.
+ *            2. FindCoordinator and InitProducerId with the transactional id `domainsync.<topic>.<pipeline>`: that fences an
+ *               old run, and aborts its transaction. Then the progress and the ends again, as for `held`.
+ *            3. Only where the index in ClickHouse does not match the progress: ListOffsets and Fetch of the whole topic.
+ * `write`    Nothing: the keys of the first pass go into the index in ClickHouse, which makes the plan.
+ * `finish`   For each transaction, of about 16 MiB or 5 s:
+ *            1. FindCoordinator and AddPartitionsToTxn for partitions that are not part of it yet.
+ *            2. Produce v7, acks=-1, to the leaders: batches of messages, as they come.
+ *            3. AddPartitionsToTxn and Produce of one record to `<topic>.progress`: how far the plan is sent.
+ *            4. FindCoordinator and EndTxn (commit).
+ *            After any failure: `open` 2 with a new producer. The progress says whether the transaction was committed; if
+ *            not, its batches are sent again.
+ * `abandon`  EndTxn (abort), where a transaction is open.
+ *
+ * Rooms, each importing only those before it: `protocol/` has the connection, requests and record batches, `format/` the row
+ * writers of both passes, `reader/` reads topics, `topics/` knows the two topics of a pipeline, `producer/` sends a plan.
+ */
 import type { Destination } from '../../src/types/index.ts';
-import { KafkaDestination, type KafkaDestinationOptions } from './destination.ts';
+import { KafkaDestination } from './destination.ts';
+import type { KafkaDestinationOptions } from './options.ts';
 import { Connection, type ConnectionOptions } from './protocol/connection.ts';
 
 /** A cluster in use, until `close`. */
@@ -9,7 +34,7 @@ export interface Kafka {
   close(): Promise<void>;
 }
 
-/** Nothing is asked of the cluster before a destination is. */
+/** Sends nothing to the cluster: the first use of a destination connects. */
 export function openKafka(options: ConnectionOptions): Kafka {
   const connection = new Connection(options);
   const writers = {

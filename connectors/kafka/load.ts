@@ -1,4 +1,4 @@
-/** One file on its way into a topic: keys into the index, the plan, and the messages of the plan. */
+/** The load of one file into a topic: stages keys in the index, has the plan made, and sends the messages of the plan. */
 import {
   type BlockCounts,
   type EncodedBlock,
@@ -11,25 +11,25 @@ import {
   type RereadFile,
   sourceKey,
 } from '../../src/types/index.ts';
-import type { KafkaDestinationOptions } from './destination.ts';
 import type { KeyWriterOptions } from './format/key-writer.ts';
+import type { KafkaDestinationOptions } from './options.ts';
 import { PlanSender } from './producer/plan-sender.ts';
 import type { Publisher } from './producer/publisher.ts';
 import { type BatchOptions, encodeHeaders } from './protocol/record-batch.ts';
 import type { TopicFacts } from './topics/topics.ts';
 
-/** Recording why a load ended must not hang on a server that is gone. */
+/** The record of a failed load must not wait for ever for a server that is gone. */
 const ABANDON_TIMEOUT_MS = 20_000;
 
-/** A transaction is ended when it has so many bytes. */
+/** A transaction ends when it has so many bytes. */
 const TRANSACTION_BYTES = 16 * 1024 * 1024;
 
-export interface LoadContext {
+interface LoadContext {
   readonly options: KafkaDestinationOptions;
   readonly topic: TopicFacts;
   readonly publisher: Publisher;
   readonly load: PublishedLoad;
-  /** Passes the gate of minRows, nothing else. */
+  /** Skips the gate of minRows, nothing else. */
   readonly force: boolean;
 }
 
@@ -80,9 +80,9 @@ export class KafkaLoad implements Load {
 
   async abandon(error: Error, keep: boolean): Promise<void> {
     const { load, publisher } = this.#context;
-    // A plan of which a part was sent is needed, whatever became of the file.
+    // The next run needs a plan that was sent in part, whatever became of the file.
     const planned = load.work.phase === 'planned';
-    // Side by side: neither the broker nor ClickHouse is kept waiting for the other, which may be gone.
+    // Both at once: either of the broker and ClickHouse may be gone.
     const recorded = load.abandon(error, keep || planned, AbortSignal.timeout(ABANDON_TIMEOUT_MS));
     await Promise.all([publisher.abort(), recorded]);
   }
@@ -126,7 +126,7 @@ export class KafkaLoad implements Load {
     });
   }
 
-  /** Keys stay where they are, also when somebody has given the topic more partitions. */
+  /** Keys stay in their partitions, also after somebody added partitions to the topic. */
   #partitions(): number {
     const { topic, publisher } = this.#context;
     return Math.min(topic.partitions, publisher.committed?.partitions ?? topic.partitions);

@@ -1,5 +1,7 @@
-/** What a person or a program reads on stdout, and how errors are told: tables, JSON, numbers, units. */
+/** What a person or a program reads on stdout, and how errors are shown: tables and JSON. */
 import type { DomainsyncError } from '../common/errors.ts';
+import { formatNumber } from '../common/format.ts';
+import { printable, printableLines, UNPRINTABLE } from '../common/printable.ts';
 
 /** Anything that takes text; `process.stdout`, or a test's own. */
 export interface TextSink {
@@ -10,31 +12,6 @@ export interface TextSink {
 
 /** One cell of a table. null is shown as `-`, a boolean as `yes` or `no`. */
 export type Cell = string | number | bigint | boolean | null;
-
-/**
- * C0, DEL and C1 controls, the characters that turn the direction of text (U+061C, U+200E/F, U+202A to E, U+2066 to
- * 9), invisible ones, line separators, and halves of surrogate pairs. In data of others they could move the cursor,
- * forge lines, or make a text read as another one.
- */
-const UNPRINTABLE =
-  /[\p{Cc}\p{Cs}\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
-
-/** The text on one line, with every character that is not seen as itself written as an escape. */
-export function printable(text: string): string {
-  return text.replace(UNPRINTABLE, (character) => {
-    const code = character.codePointAt(0) ?? 0;
-    const short = { 9: '\\t', 10: '\\n', 13: '\\r' }[code];
-    if (short !== undefined) return short;
-    const hex = code.toString(16);
-    if (code <= 0xff) return `\\x${hex.padStart(2, '0')}`;
-    return code <= 0xffff ? `\\u${hex.padStart(4, '0')}` : `\\u{${hex}}`;
-  });
-}
-
-/** As `printable`, but line breaks stay. */
-export function printableLines(text: string): string {
-  return text.split('\n').map(printable).join('\n');
-}
 
 /** A table with a line for the heads, columns as wide as their widest cell, numbers on the right. */
 export function printTable(
@@ -163,41 +140,4 @@ function causes(error: DomainsyncError): string[] {
     cause = cause instanceof Error ? cause.cause : undefined;
   }
   return lines;
-}
-
-const NUMBER = new Intl.NumberFormat('en-US', { maximumFractionDigits: 6 });
-
-/** `1,234,567`; up to six decimals. */
-export function formatNumber(value: number | bigint): string {
-  return NUMBER.format(value);
-}
-
-const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
-
-/** `512 B`, `1.5 kB`, `344 MB`: powers of 1000, three digits at most and one decimal below 100. */
-export function formatBytes(bytes: number): string {
-  let value = bytes;
-  let unit = 0;
-  // 999.95 would be written as 1000.0 of the smaller unit.
-  while (value >= 999.5 && unit < BYTE_UNITS.length - 1) {
-    value /= 1000;
-    unit += 1;
-  }
-  return `${unit === 0 || value >= 99.95 ? Math.round(value) : value.toFixed(1)} ${BYTE_UNITS[unit]}`;
-}
-
-/** `250 ms`, `1.5 s`, `2 min 5 s`, `3 h 12 min`, `4 d 2 h`: the two largest units that matter. */
-export function formatDuration(milliseconds: number): string {
-  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
-  if (milliseconds < 59_950) return `${Number((milliseconds / 1000).toFixed(1))} s`;
-  const seconds = Math.round(milliseconds / 1000);
-  if (seconds < 3600) return two(Math.floor(seconds / 60), 'min', seconds % 60, 's');
-  const minutes = Math.round(seconds / 60);
-  if (minutes < 1440) return two(Math.floor(minutes / 60), 'h', minutes % 60, 'min');
-  const hours = Math.round(minutes / 60);
-  return two(Math.floor(hours / 24), 'd', hours % 24, 'h');
-}
-
-function two(large: number, largeUnit: string, small: number, smallUnit: string): string {
-  return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`;
 }

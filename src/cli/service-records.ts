@@ -1,7 +1,9 @@
 /** Records of the service, whose fields are not known beforehand, for people: a table, or field by field. */
 
+import { formatNumber } from '../common/format.ts';
+import { printable } from '../common/printable.ts';
 import { type Entry, isRawNumber } from '../types/index.ts';
-import { type Cell, formatNumber, printable, printTable, type TextSink } from './output.ts';
+import { type Cell, printTable, type TextSink } from './output.ts';
 
 /** A column of a table needs so much of a terminal's width to be readable. */
 const LEAST_COLUMN = 12;

@@ -1,6 +1,6 @@
 /** The log: pino, on stderr, as lines for people or as JSON, without secrets and without control characters. */
 import { type Logger, pino } from 'pino';
-import { printable } from '../cli/output.ts';
+import { printable } from './printable.ts';
 
 export type { Logger };
 

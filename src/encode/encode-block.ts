@@ -2,11 +2,11 @@
 import { DomainsyncError } from '../common/errors.ts';
 import type { Block, BlockCounts, EncodedBlock, Encoding, RowWriter } from '../types/index.ts';
 import { BlockLines } from './block-lines.ts';
-import { UsualLines } from './fast-path.ts';
+import { FastPath } from './fast-path.ts';
 import { sweepAfter } from './heap.ts';
 import { MAX_LINE_BYTES } from './limits.ts';
 import { RejectList } from './rejects.ts';
-import { LineRules } from './slow-path.ts';
+import { SlowPath } from './slow-path.ts';
 
 /**
  * Encodes a block; what `writer` held before is given up. The block's bytes are only read, but for `room`.
@@ -19,22 +19,22 @@ export function encodeBlock(
   writer: RowWriter,
   room?: ArrayBufferLike,
 ): EncodedBlock {
-  const rules = new LineRules(encoding, writer);
+  const slow = new SlowPath(encoding, writer);
   const lines = new BlockLines(block.bytes);
   const rejects = new RejectList();
-  const usual = new UsualLines(block, lines, writer.scanner);
+  const fast = new FastPath(block, lines, writer.scanner);
   let blank = 0;
   let filtered = 0;
   let rows = 0;
   let lineOffsetSum = 0;
   writer.take();
-  while (usual.next()) {
+  while (fast.next()) {
     const offset = lines.count - 1;
     if (lines.length <= MAX_LINE_BYTES && lines.isBlank()) {
       blank += 1;
       continue;
     }
-    const outcome = rules.encode(lines, block.firstLine + offset);
+    const outcome = slow.encode(lines, block.firstLine + offset);
     sweepAfter(lines.length);
     if (outcome === 'row') {
       rows += 1;
@@ -45,7 +45,7 @@ export function encodeBlock(
       rejects.add(block.firstLine + offset, outcome.reason, outcome.detail, lines.start, lines.length);
     }
   }
-  const { taken } = usual;
+  const { taken } = fast;
   const counts = {
     lines: lines.count,
     blank,
@@ -63,7 +63,7 @@ export function encodeBlock(
     lineOffsetSum: lineOffsetSum + taken.offsetSum,
     payload: writer.take(room === undefined ? undefined : roomBeside(rejected, room)),
     rejects: rejected,
-    sourceColumns: [...new Set([...usual.sourceColumns(), ...rules.sourceColumns()])],
+    sourceColumns: [...new Set([...fast.sourceColumns(), ...slow.sourceColumns()])],
   };
 }
 

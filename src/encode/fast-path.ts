@@ -5,7 +5,7 @@ import type { BlockLines } from './block-lines.ts';
 const NONE: TakenLines = { lines: 0, rows: 0, offsetSum: 0 };
 
 /** Walks a block's lines: the scanner takes what it can, and `next` stops at each of the others that is wanted. */
-export class UsualLines {
+export class FastPath {
   readonly #lines: BlockLines;
   readonly #end: number;
   readonly #scanner: LineScanner | null;

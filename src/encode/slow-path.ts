@@ -13,7 +13,7 @@ export interface Refused {
 }
 
 /** The rules for the lines of one block. */
-export class LineRules {
+export class SlowPath {
   readonly #columns: Encoding['columns'];
   readonly #wanted: ReturnType<typeof compileWhere>;
   readonly #writer: RowWriter;

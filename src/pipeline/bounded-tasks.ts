@@ -1,7 +1,7 @@
 /** A bounded number of tasks at once; the first failure ends all. */
 import { asDomainsyncError, type DomainsyncError } from '../common/errors.ts';
 
-export class Lanes {
+export class BoundedTasks {
   /** Aborted with the outer signal, or with the first failure. */
   readonly signal: AbortSignal;
   readonly #limit: number;
@@ -14,7 +14,7 @@ export class Lanes {
     this.signal = AbortSignal.any([signal, this.#controller.signal]);
   }
 
-  /** Starts a task as soon as a lane is free. @throws the first failure of any task, INTERRUPTED */
+  /** Starts a task as soon as there is room. @throws the first failure of any task, INTERRUPTED */
   async start(task: () => Promise<void>): Promise<void> {
     while (this.#running.size >= this.#limit) await Promise.race(this.#running);
     this.throwIfFailed();

@@ -1,5 +1,5 @@
 /** What a run does with the newest file, given what its destination holds. Pure: `check` tells the same as a run does. */
-import { type LoadedSnapshot, type RemoteFile, sameFile } from '../types/index.ts';
+import { type LoadedSnapshot, type RemoteFile, sameRevision } from '../types/index.ts';
 
 /**
  * - current: it is held. older: a newer one is. Neither is read.
@@ -10,10 +10,10 @@ export type Decision = 'load' | 'current' | 'older' | 'rolled-back';
 /** @param force loads a file that is held, or was rolled back; never an older one */
 export function decide(held: LoadedSnapshot | null, file: RemoteFile, force: boolean): Decision {
   if (held === null) return 'load';
-  if (held.rolledBack !== undefined && sameFile(held.rolledBack, file)) return force ? 'load' : 'rolled-back';
+  if (held.rolledBack !== undefined && sameRevision(held.rolledBack, file)) return force ? 'load' : 'rolled-back';
   if (file.date < held.date) {
     if (held.earlier === undefined) return 'older';
-    return held.earlier.some((one) => sameFile(one, file)) && !force ? 'current' : 'load';
+    return held.earlier.some((one) => sameRevision(one, file)) && !force ? 'current' : 'load';
   }
-  return sameFile(held, file) && !force && held.partial === undefined ? 'current' : 'load';
+  return sameRevision(held, file) && !force && held.partial === undefined ? 'current' : 'load';
 }

@@ -1,17 +1,17 @@
 /** One run of one pipeline into one destination, as one chain. */
 
-import type { Progress } from '../cli/progress.ts';
 import { asDomainsyncError, type DomainsyncError, type ErrorCode } from '../common/errors.ts';
 import {
   type Destination,
   type Load,
   type LoadedSnapshot,
   type LoadResult,
+  type Progress,
   type RemoteFile,
   type SecondPass,
   type Source,
   type SpooledFile,
-  sameFile,
+  sameRevision,
   type Target,
 } from '../types/index.ts';
 import { MAX_BLOCK_LINES } from './blocks.ts';
@@ -23,15 +23,13 @@ export interface RunJob {
   readonly pipeline: string;
   readonly target: Target;
   /** Where the newest file is found, and fetched from. */
-  readonly source: Pick<Source, 'newest' | 'open' | 'tidy'>;
+  readonly source: Pick<Source, 'newest' | 'open' | 'prune'>;
   readonly destination: Destination;
   /** Load a file that is held already, and pass the gate of minRows. */
   readonly force: boolean;
-  readonly settings: RunSettings;
+  readonly settings: TransferSettings;
   readonly progress: Progress;
 }
-
-export type RunSettings = TransferSettings;
 
 /** What a run did: loaded the newest file, or found that there is nothing to do (see Decision). */
 export type RunOutcome =
@@ -64,7 +62,7 @@ export async function run(job: RunJob, signal: AbortSignal): Promise<RunOutcome>
       if (asDomainsyncError(error).code !== 'SOURCE_UNAVAILABLE' || replaced === MOST_REPLACED) throw error;
       // The service may have replaced the file while it was being downloaded: then the run goes on with the new one.
       const now = await job.source.newest(job.target, signal);
-      if (sameFile(now, file)) throw error;
+      if (sameRevision(now, file)) throw error;
       file = now;
     }
   }
@@ -79,7 +77,7 @@ async function runFile(job: RunJob, file: RemoteFile, signal: AbortSignal): Prom
   const spool = await source.open(target, file, signal);
   try {
     const result = await load(job, spool, signal);
-    await source.tidy(target, spool.file);
+    await source.prune(target, spool.file);
     return { kind: 'loaded', file: spool.file, result, seconds: (performance.now() - started) / 1000 };
   } catch (error) {
     if (asDomainsyncError(error).code === 'FILE_CORRUPT') await spool.discard();
@@ -128,6 +126,6 @@ async function reread(job: RunJob, spool: SpooledFile, pass: SecondPass, signal:
 }
 
 /** A run that another one made needless has done nothing wrong. */
-export function madeNeedless(error: DomainsyncError): boolean {
+export function isNeedless(error: DomainsyncError): boolean {
   return error.exitCode === 0;
 }

@@ -1,12 +1,11 @@
 /** A spooled file on its way to a destination: decompressed, cut into blocks, encoded by threads, handed over. */
 
-import type { FileProgress } from '../cli/progress.ts';
 import { BlockMemory } from '../common/block-memory.ts';
 import { createEncodePool, type EncodePoolOptions } from '../encode/pool.ts';
-import type { EncodedBlock, Load, SecondPass, SpooledFile } from '../types/index.ts';
+import type { EncodedBlock, FileProgress, Load, SecondPass, SpooledFile } from '../types/index.ts';
 import { decompress } from '../zstd/frames.ts';
 import { type SharedBlock, splitBlocks } from './blocks.ts';
-import { Lanes } from './bounded-tasks.ts';
+import { BoundedTasks } from './bounded-tasks.ts';
 
 /** Larger than any pool that Node cuts small buffers from. */
 const LEAST_FREED_BYTES = 1024 * 1024;
@@ -50,7 +49,7 @@ interface Means {
 export async function transfer(of: Transfer, opening: Promise<Load>, writerModule: string): Promise<number> {
   const encoding = opening.then((load) => load.encoding);
   // Each thread has a block, another waits for it or is being written: memory is bounded by these.
-  const options = { writerModule, encoding, inPlace: true, lanes: of.settings.threads + 1 };
+  const options = { writerModule, encoding, inPlace: true, tasks: of.settings.threads + 1 };
   return eachBlock(of, options, async (means) => {
     const load = await opening;
     return (block) => landBlock(load, block, means);
@@ -88,7 +87,7 @@ export async function transferAgain(of: Transfer, pass: SecondPass): Promise<voi
   // Nor does one have to be written before a thread goes on: a lane for each thread is enough, and a block less in memory.
   const { writerModule } = pass.encoding;
   const encoding = Promise.resolve(pass.encoding);
-  const options = { writerModule, encoding, inPlace: false, lanes: of.settings.threads };
+  const options = { writerModule, encoding, inPlace: false, tasks: of.settings.threads };
   await eachBlock(of, options, async (means) => (block) => async () => {
     const { promise: written, resolve, reject } = Promise.withResolvers<void>();
     const turn = before;
@@ -130,13 +129,13 @@ type EncodeOptions = Pick<EncodePoolOptions, 'writerModule' | 'encoding' | 'inPl
 /** @param taskOf gives the task for each block, run as soon as a lane is free */
 async function eachBlock(
   { spool, settings: { maxWindowLog, blockBytes, threads }, shown, signal }: Transfer,
-  { lanes: most, ...encode }: EncodeOptions & { readonly lanes: number },
+  { tasks: most, ...encode }: EncodeOptions & { readonly tasks: number },
   taskOf: (means: Means) => Promise<Task>,
 ): Promise<number> {
-  const lanes = new Lanes(most, signal);
+  const tasks = new BoundedTasks(most, signal);
   // One in each lane, and one that is being filled.
   const memory = new BlockMemory(most + 1);
-  const pool = createEncodePool({ ...encode, threads, memory, signal: lanes.signal });
+  const pool = createEncodePool({ ...encode, threads, memory, signal: tasks.signal });
   let blocks = 0;
   let rows = 0;
   let rejected = 0;
@@ -145,26 +144,26 @@ async function eachBlock(
     rejected += counts.rejected;
     shown.update({ rows, rejected });
   };
-  const task = taskOf({ encode: (block) => pool.encode(block, lanes.signal), memory, signal: lanes.signal, landed });
+  const task = taskOf({ encode: (block) => pool.encode(block, tasks.signal), memory, signal: tasks.signal, landed });
   // Without a task nothing more needs to be read.
-  task.catch((error: unknown) => lanes.fail(error));
+  task.catch((error: unknown) => tasks.fail(error));
   try {
-    const bytes = observed(spool, shown, lanes.signal);
-    const options = { compression: spool.compression, maxWindowLog, signal: lanes.signal };
-    const limits = { blockBytes, memory, signal: lanes.signal };
+    const bytes = observed(spool, shown, tasks.signal);
+    const options = { compression: spool.compression, maxWindowLog, signal: tasks.signal };
+    const limits = { blockBytes, memory, signal: tasks.signal };
     for await (const block of splitBlocks(releasing(decompress(bytes, options)), limits)) {
       blocks += 1;
       const work = (await task)(block);
-      if (work !== undefined) await lanes.start(async () => landed(await work()));
+      if (work !== undefined) await tasks.start(async () => landed(await work()));
     }
   } catch (error) {
-    lanes.fail(error);
+    tasks.fail(error);
   } finally {
-    await lanes.settled();
+    await tasks.settled();
     await pool.close();
     memory.close();
   }
-  lanes.throwIfFailed();
+  tasks.throwIfFailed();
   return blocks;
 }
 

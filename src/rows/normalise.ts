@@ -2,7 +2,7 @@
 import type { Column, RowWriter } from '../types/index.ts';
 import { COLUMNS } from './columns.ts';
 import { jsonText, type SourceRecord } from './json.ts';
-import { type ListEntries, sortEntries, toDnsRecords, toSocialNetworks, toTechnologies } from './maps.ts';
+import { sortEntries, toDnsRecords, toSocialNetworks, toTechnologies } from './maps.ts';
 import { toBool, toDateTime, toFloat64, toJsonText, toText, toUint16 } from './values.ts';
 
 const LISTED: ReadonlySet<string> = new Set(COLUMNS.map((column) => column.from).filter((from) => from !== null));
@@ -70,7 +70,10 @@ export function writeRow(
   writer.end();
 }
 
-/** Writes the column's value; its default, and returns false, when the source's value does not fit. */
+/**
+ * Writes the column's value by the one rule of its kind; its default, and returns false, when the source's value does not
+ * fit. The same choice from bytes: `column` in src/scan/assembly/rules/rows.ts.
+ */
 function writeValue(column: Column, source: unknown, writer: RowWriter): boolean {
   switch (column.kind) {
     case 'uint16': {
@@ -93,13 +96,18 @@ function writeValue(column: Column, source: unknown, writer: RowWriter): boolean
       writer.datetime(value ?? null);
       return value !== undefined;
     }
-    case 'text-map': {
+    case 'technologies': {
       const value = toTechnologies(source);
       writer.textMap(value ?? []);
       return value !== undefined;
     }
-    case 'list-map': {
-      const value = toListMap(column, source);
+    case 'dns-records': {
+      const value = toDnsRecords(source);
+      writer.listMap(value ?? []);
+      return value !== undefined;
+    }
+    case 'social-networks': {
+      const value = toSocialNetworks(source);
       writer.listMap(value ?? []);
       return value !== undefined;
     }
@@ -112,11 +120,6 @@ function writeValue(column: Column, source: unknown, writer: RowWriter): boolean
       return value !== undefined;
     }
   }
-}
-
-/** The two columns of this kind look alike and have a rule each: only one of them takes what is no string. */
-export function toListMap(column: Column, source: unknown): ListEntries | undefined {
-  return column.name === 'social_networks' ? toSocialNetworks(source) : toDnsRecords(source);
 }
 
 const NO_ENTRIES: readonly (readonly [string, string])[] = [];

@@ -4,8 +4,7 @@ import type { Column, Where } from '../types/index.ts';
 import { COLUMNS } from './columns.ts';
 import { toDomain } from './domain.ts';
 import type { SourceRecord } from './json.ts';
-import { toTechnologies } from './maps.ts';
-import { toListMap } from './normalise.ts';
+import { type ListEntries, type TextEntries, toDnsRecords, toSocialNetworks, toTechnologies } from './maps.ts';
 import { toBool, toDateTime, toFloat64, toJsonText, toText, toUint16 } from './values.ts';
 
 interface Condition {
@@ -42,13 +41,19 @@ function condition(name: string, values: readonly string[]): Condition {
 
 function holds({ column, wanted }: Condition, source: unknown): boolean {
   switch (column.kind) {
-    case 'text-map':
-      return (toTechnologies(source) ?? []).some(([key]) => wanted.has(key.toLowerCase()));
-    case 'list-map':
-      return (toListMap(column, source) ?? []).some(([key]) => wanted.has(key.toLowerCase()));
+    case 'technologies':
+      return hasKey(toTechnologies(source), wanted);
+    case 'dns-records':
+      return hasKey(toDnsRecords(source), wanted);
+    case 'social-networks':
+      return hasKey(toSocialNetworks(source), wanted);
     default:
       return wanted.has(scalarText(column, source).toLowerCase());
   }
+}
+
+function hasKey(map: TextEntries | ListEntries | undefined, wanted: ReadonlySet<string>): boolean {
+  return (map ?? []).some(([key]) => wanted.has(key.toLowerCase()));
 }
 
 function scalarText(column: Column, source: unknown): string {

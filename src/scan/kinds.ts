@@ -1,29 +1,46 @@
-/** How the schema is told to the scanner: the numbers of assembly/kinds.ts. */
-import type { Column } from '../types/index.ts';
+/** How a module is told the schema: by the numbers that it gives its kinds of columns. */
+import type { Column, ColumnKind } from '../types/index.ts';
 
-const KINDS = {
-  domain: 0,
-  text: 1,
-  'json-text': 2,
-  uint16: 3,
-  float64: 4,
-  bool: 5,
-  datetime: 6,
-  'text-map': 7,
-  unparsed: 10,
-} as const;
-const DNS_RECORDS = 8;
-const SOCIAL_NETWORKS = 9;
 /** DNS records hold lists of objects of strings. */
 const MAP_DEPTH = 3;
 
-/** The rule of a column. */
-export function scanKind({ kind, name }: Column): number {
-  if (kind !== 'list-map') return KINDS[kind];
-  return name === 'social_networks' ? SOCIAL_NETWORKS : DNS_RECORDS;
+/** A kind as assembly/rules/kinds.ts names it: `JSON_TEXT` for json-text. */
+type KindName =
+  | 'DOMAIN'
+  | 'TEXT'
+  | 'JSON_TEXT'
+  | 'UINT16'
+  | 'FLOAT64'
+  | 'BOOL'
+  | 'DATETIME'
+  | 'TECHNOLOGIES'
+  | 'DNS_RECORDS'
+  | 'SOCIAL_NETWORKS'
+  | 'UNPARSED';
+
+/** What a module exports of its kinds. */
+export type KindExports = { readonly [Name in KindName]: { readonly value: number } };
+
+const NAMES: { readonly [Kind in ColumnKind]: KindName } = {
+  domain: 'DOMAIN',
+  text: 'TEXT',
+  'json-text': 'JSON_TEXT',
+  uint16: 'UINT16',
+  float64: 'FLOAT64',
+  bool: 'BOOL',
+  datetime: 'DATETIME',
+  technologies: 'TECHNOLOGIES',
+  'dns-records': 'DNS_RECORDS',
+  'social-networks': 'SOCIAL_NETWORKS',
+  unparsed: 'UNPARSED',
+};
+
+/** The number of a column's rule in a module. */
+export function scanKind(exports: KindExports, { kind }: Column): number {
+  return exports[NAMES[kind]].value;
 }
 
 /** How many levels of a value's arrays and objects its rule looks into. */
 export function scanDepth({ kind }: Column): number {
-  return kind === 'text-map' || kind === 'list-map' ? MAP_DEPTH : 0;
+  return kind === 'technologies' || kind === 'dns-records' || kind === 'social-networks' ? MAP_DEPTH : 0;
 }

@@ -29,10 +29,10 @@ export function scannerOf(
     const { start, end } = memory.putText(column.from ?? '');
     exports.listKey(start, end - start, scanDepth(column));
   }
-  for (const column of columns) exports.addColumn(scanKind(column), keyOf(column.name));
+  for (const column of columns) exports.addColumn(scanKind(exports, column), keyOf(column.name));
   for (const { column: name, values } of where) {
     const column = LISTED.find((one) => one.name === name);
-    if (column === undefined || exports.beginCondition(scanKind(column), keyOf(name)) === 0) return null;
+    if (column === undefined || exports.beginCondition(scanKind(exports, column), keyOf(name)) === 0) return null;
     for (const value of values) {
       const { start, end } = memory.putText(value.toLowerCase());
       exports.wantValue(start, end - start);

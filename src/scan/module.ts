@@ -5,10 +5,11 @@
  * rules behind it, whose values are handed to the module one by one, 0.3 (test/bench/encode.ts).
  */
 import { readFileSync } from 'node:fs';
+import type { KindExports } from './kinds.ts';
 import { type MemoryExports, ScanMemory } from './memory.ts';
 
 /** What every module exports: see assembly/host.ts and a destination's assembly/index.ts. Truth values are 0 and 1. */
-export interface ScanExports extends MemoryExports {
+export interface ScanExports extends MemoryExports, KindExports {
   listKey(start: number, length: number, depth: number): void;
   addColumn(kind: number, key: number): void;
   beginCondition(kind: number, key: number): number;

@@ -57,10 +57,10 @@ export function strongValidator(file: Pick<RemoteFile, 'etag'>): string | null {
 }
 
 /**
- * Whether a file is the one that is held (contract 4): of one date, another strong validator or another size is a new
- * revision; without two strong validators to compare, the same size is the same file.
+ * Whether a file is the revision that is held (contract 4). For one date, another strong validator or another size is a new
+ * revision. Without two strong validators to compare, the same size is the same revision.
  */
-export function sameFile(
+export function sameRevision(
   held: Pick<RemoteFile, 'date' | 'size' | 'etag'>,
   file: Pick<RemoteFile, 'date' | 'size' | 'etag'>,
 ): boolean {
@@ -102,7 +102,7 @@ export interface Source {
   newest(target: Target, signal: AbortSignal): Promise<RemoteFile>;
   /** Starts, goes on with, or finds complete the download of the newest file, which should be `expected`. */
   open(target: Target, expected: RemoteFile, signal: AbortSignal): Promise<SpooledFile>;
-  /** Removes complete files of the target beyond what the configuration keeps; `loaded` was loaded just now. */
-  tidy(target: Target, loaded: RemoteFile): Promise<void>;
+  /** Removes complete files of the target beyond those that the configuration keeps. @param loaded the file that was just loaded */
+  prune(target: Target, loaded: RemoteFile): Promise<void>;
   close(): Promise<void>;
 }

@@ -10,7 +10,7 @@ export const CODEC_VERSION = 1;
  * How a column's values look. One kind has one rule of normalisation (contract 3) and one form in each wire format.
  * - domain: the key; text: string or `''`; json-text: JSON text or `''`
  * - uint16, float64, bool, datetime: value or null; datetime in milliseconds since 1970, UTC
- * - text-map: name to string (technologies); list-map: name to list of strings (dns_records, social_networks)
+ * - technologies: name to version; dns-records, social-networks: name to list of strings
  * - unparsed: source column name to JSON text
  */
 export type ColumnKind =
@@ -21,8 +21,9 @@ export type ColumnKind =
   | 'float64'
   | 'bool'
   | 'datetime'
-  | 'text-map'
-  | 'list-map'
+  | 'technologies'
+  | 'dns-records'
+  | 'social-networks'
   | 'unparsed';
 
 /** One column of the schema of contract 3. Plain data: it crosses threads. */
@@ -55,9 +56,9 @@ export interface RowWriter {
   bool(value: boolean | null): void;
   /** Milliseconds since 1970, UTC. */
   datetime(value: number | null): void;
-  /** text-map, unparsed: entries in the order in which they are stored. */
+  /** technologies, unparsed: entries in the order in which they are stored. */
   textMap(entries: readonly (readonly [string, string])[]): void;
-  /** list-map. */
+  /** dns-records, social-networks. */
   listMap(entries: readonly (readonly [string, readonly string[]])[]): void;
   end(): void;
   /** The rows written since the last call: at the start of `room`, where they fit in there, otherwise in a buffer of their own. */

@@ -1,7 +1,8 @@
 /** What the service offers beside files: its catalog, the account, free samples, its contract; and its rate limits. */
+import type { DomainsyncError } from '../common/errors.ts';
 import type { Target } from './file.ts';
 
-/** The endpoints, as the rate limits tell them apart (service-spec 8). */
+/** The endpoints, as the rate limits tell them apart (service-spec 8). The connector's endpoints.ts has the table of them. */
 export type ServiceRoute =
   | 'datasets'
   | 'preview'
@@ -13,15 +14,33 @@ export type ServiceRoute =
   | 'download-slice'
   | 'openapi';
 
-/** What an answer told of the rate limit of its route. Times in milliseconds from now; null: it did not say. */
-export interface RateNews {
-  /** The request was refused for the limit (429). */
+/** What a response says of the rate limit of its route. Times are milliseconds from now; null: it does not say. */
+export interface RateLimitReport {
+  /** The service refused the request for the limit (429). */
   readonly limited: boolean;
   /** Requests left until the reset. */
   readonly remaining: number | null;
   readonly resetMs: number | null;
-  /** The wait asked for by Retry-After. */
+  /** The wait that Retry-After asks for. */
   readonly retryAfterMs: number | null;
+}
+
+/** The requests of a route that are left, as the service said last. */
+export interface RequestsLeft {
+  readonly route: ServiceRoute;
+  readonly left: number;
+  /** Seconds until there are more; null: the service did not say. */
+  readonly resetSeconds: number | null;
+}
+
+/** What a download needs on the disk, in bytes; null: not known. */
+export interface DiskSpace {
+  readonly folder: string;
+  /** What the download still brings: less where a part of the file, or all of it, is there already. */
+  readonly needed: number | null;
+  readonly free: number | null;
+  /** LOCAL_DISK where the download does not fit, or the folder cannot be read. */
+  readonly error: DomainsyncError | null;
 }
 
 /**
@@ -34,8 +53,8 @@ export interface RateLimiter {
    * @throws INTERRUPTED, SOURCE_RATE_LIMITED when the wait would be longer than anyone waits
    */
   acquire(route: ServiceRoute, signal: AbortSignal): Promise<void>;
-  /** What the answer to a request told. To be called for every answer; harmless when repeated. */
-  told(route: ServiceRoute, news: RateNews): Promise<void>;
+  /** Takes what the response to a request says. Called for every response; harmless when repeated. */
+  report(route: ServiceRoute, report: RateLimitReport): Promise<void>;
 }
 
 /** A JSON object of the service: the fields that it has, whatever they are. */

@@ -2,13 +2,13 @@
 import type { Setup } from './setup.ts';
 
 /** A setup in use, until `done`. */
-export interface Use {
+export interface SetupLease {
   readonly setup: Setup;
   /** Idempotent. */
   done(): void;
 }
 
-export class Current {
+export class CurrentSetup {
   #setup: Setup;
   readonly #users = new Map<Setup, number>();
   readonly #closing = new Set<Promise<void>>();
@@ -21,7 +21,7 @@ export class Current {
     return this.#setup;
   }
 
-  take(): Use {
+  take(): SetupLease {
     const setup = this.#setup;
     this.#users.set(setup, (this.#users.get(setup) ?? 0) + 1);
     let used = true;

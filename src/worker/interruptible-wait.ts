@@ -1,17 +1,17 @@
-/** A wait that can be cut short. */
-export class Poke {
+/** Waits that can be cut short. */
+export class InterruptibleWait {
   #wake: () => void = () => {};
-  #poked = false;
+  #isCut = false;
 
   /** Ends the wait under way, or the next one at once. */
-  poke(): void {
-    this.#poked = true;
+  cutShort(): void {
+    this.#isCut = true;
     this.#wake();
   }
 
-  /** Waits until poked, aborted, or so many milliseconds have passed. Throws nothing. */
+  /** Waits until cut short, aborted, or so many milliseconds have passed. Throws nothing. */
   async wait(milliseconds: number, signal: AbortSignal): Promise<void> {
-    if (!this.#poked && !signal.aborted) {
+    if (!this.#isCut && !signal.aborted) {
       const { promise, resolve } = Promise.withResolvers<void>();
       this.#wake = resolve;
       const end = (): void => resolve();
@@ -21,6 +21,6 @@ export class Poke {
       clearTimeout(timer);
       signal.removeEventListener('abort', end);
     }
-    this.#poked = false;
+    this.#isCut = false;
   }
 }

@@ -1,6 +1,6 @@
 /** What the worker gets from the composition root: one reading of the configuration, and what was opened for it. */
-import type { App, PipelineHandle } from '../cli/app.ts';
-import type { RateLimiter, ServiceRoute } from '../types/index.ts';
+import type { Pipeline, PipelineContext } from '../pipeline/context.ts';
+import type { RateLimiter, RecordedRun, ServiceRoute } from '../types/index.ts';
 
 /** A pipeline as the worker sees it. */
 export interface WorkerPipeline {
@@ -12,28 +12,7 @@ export interface WorkerPipeline {
    * weak enough to be guessed, such as a password, is hashed together with the service's key.
    */
   readonly digest: string;
-  readonly handle: PipelineHandle;
-}
-
-/** A run on record (domainsync_runs), as far as the status page shows it. */
-export interface RunRecord {
-  readonly pipeline: string;
-  readonly destination: string;
-  readonly file: string;
-  readonly fileDate: string;
-  /** ISO 8601, UTC. */
-  readonly startedAt: string;
-  readonly finishedAt: string;
-  readonly outcome: string;
-  readonly rowsRead: number;
-  readonly inserted: number;
-  readonly updated: number;
-  readonly deleted: number;
-  readonly unchanged: number;
-  readonly rejected: number;
-  readonly bytes: number;
-  readonly errorCode: string;
-  readonly error: string;
+  readonly handle: Pipeline;
 }
 
 export interface HttpSetup {
@@ -45,7 +24,8 @@ export interface HttpSetup {
 
 /** One reading of the configuration. */
 export interface Setup {
-  readonly app: App;
+  /** Also takes every secret of the configuration out of a text. */
+  readonly context: PipelineContext & { redact(text: string): string };
   /** In the order of the file. */
   readonly pipelines: readonly WorkerPipeline[];
   /** May hold a password. */
@@ -54,7 +34,7 @@ export interface Setup {
   /** A hash that tells one service and key from another. */
   readonly serviceId: string;
   /** The newest runs of each pipeline and destination, the oldest first. @throws DESTINATION_* */
-  history(perPipeline: number, signal: AbortSignal): Promise<readonly RunRecord[]>;
+  history(perPipeline: number, signal: AbortSignal): Promise<readonly RecordedRun[]>;
   /** The same configuration with nothing opened yet. */
   reopened(): Setup;
   /** Closes what was opened. Idempotent. */

@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { asDomainsyncError } from '../common/errors.ts';
-import type { Poke } from './interruptible-wait.ts';
+import type { InterruptibleWait } from './interruptible-wait.ts';
 import type { JobContext } from './queue/jobs.ts';
 import { addSync } from './queue/queues.ts';
 import { untilReady } from './redis/connections.ts';
@@ -16,7 +16,7 @@ export interface UpkeepOptions {
   readonly redis: Redis;
   readonly version: string;
   /** Poked when Redis is back, or the configuration has changed. */
-  readonly poke: Poke;
+  readonly wait: InterruptibleWait;
 }
 
 /** Goes on until the worker is to end. Throws nothing: what cannot be done while Redis is gone is done when it is back. */
@@ -24,7 +24,7 @@ export async function keepUp(context: JobContext, options: UpkeepOptions): Promi
   await Promise.all([keepSchedules(context, options), showWorker(context, options)]);
 }
 
-async function keepSchedules(context: JobContext, { redis, poke }: UpkeepOptions): Promise<void> {
+async function keepSchedules(context: JobContext, { redis, wait }: UpkeepOptions): Promise<void> {
   const { schedules, queues, times, stop } = context;
   while (!stop.aborted) {
     try {
@@ -37,7 +37,7 @@ async function keepSchedules(context: JobContext, { redis, poke }: UpkeepOptions
       const error = asDomainsyncError(thrown);
       context.log.warn({ code: error.code }, `the schedules could not be looked after: ${error.message}`);
     }
-    await poke.wait(times.reconcile, stop);
+    await wait.wait(times.reconcile, stop);
   }
 }
 

@@ -1,10 +1,10 @@
 /** `domainsync worker`: keeps the schedules, runs the loads, serves the page, until it is told to end. */
 import { randomUUID } from 'node:crypto';
 import { asDomainsyncError } from '../common/errors.ts';
-import { Current } from './current-setup.ts';
+import { CurrentSetup } from './current-setup.ts';
 import { atMost } from './deadline.ts';
 import { type Served, serveHttp } from './http/serve.ts';
-import { Poke } from './interruptible-wait.ts';
+import { InterruptibleWait } from './interruptible-wait.ts';
 import { createMetrics, type Metrics } from './metrics/metrics.ts';
 import { startConsumers } from './queue/consumers.ts';
 import type { Jitter } from './queue/cron.ts';
@@ -27,12 +27,12 @@ export interface WorkerOptions {
 }
 
 /** What lives as long as the worker. */
-interface Frame {
+interface WorkerParts {
   readonly id: string;
-  readonly current: Current;
+  readonly current: CurrentSetup;
   readonly links: RedisLinks;
   readonly metrics: Metrics;
-  readonly poke: Poke;
+  readonly wait: InterruptibleWait;
   readonly limiter: SharedLimiter;
   /** Null until Redis has answered for the first time. */
   queues: Queues | null;
@@ -48,61 +48,61 @@ const LET_GO_MS = 2_000;
  * @throws CONFIG_INVALID, SOURCE_KEY_MISSING, USAGE (the address of worker.http is taken) before any work
  */
 export async function runWorker({ host, times, signal }: WorkerOptions): Promise<number> {
-  const frame = createFrame(host);
-  const { id, current, links, metrics, poke } = frame;
-  const onHangUp = (): void => reload(host, frame);
+  const parts = createParts(host);
+  const { id, current, links, metrics, wait } = parts;
+  const onHangUp = (): void => reload(host, parts);
   process.on('SIGHUP', onHangUp);
-  links.own.on('ready', () => poke.poke());
+  links.own.on('ready', () => wait.cutShort());
   let served: Served | null = null;
   try {
-    const queues = (): Queues | null => frame.queues;
+    const queues = (): Queues | null => parts.queues;
     served = await serveHttp({ version: host.version, worker: id, current, links, metrics, queues, stop: signal });
-    current.setup.app.log.info({ worker: id }, `status page, health and metrics: ${served.url}`);
-    await work(host, times, signal, frame);
+    current.setup.context.log.info({ worker: id }, `status page, health and metrics: ${served.url}`);
+    await work(host, times, signal, parts);
   } catch (error) {
     if (!signal.aborted) throw error;
   } finally {
     process.off('SIGHUP', onHangUp);
     await served?.close();
-    await atMost(LET_GO_MS, frame.queues?.close() ?? Promise.resolve());
+    await atMost(LET_GO_MS, parts.queues?.close() ?? Promise.resolve());
     links.close();
     await atMost(LET_GO_MS, current.close());
   }
   return 0;
 }
 
-function createFrame(host: WorkerHost): Frame {
-  const later: { frame?: Frame } = {};
+function createParts(host: WorkerHost): WorkerParts {
+  const later: { parts?: WorkerParts } = {};
   // The service is opened with the first job, when there are connections.
   const limiter: SharedLimiter = ({ serviceId, limits, local }) => {
-    const { links, current } = later.frame as Frame;
+    const { links, current } = later.parts as WorkerParts;
     const onWait = (route: string, milliseconds: number): void =>
-      current.setup.app.log.info(
+      current.setup.context.log.info(
         { route, seconds: Math.ceil(milliseconds / 1000) },
         'waiting for the rate limit of the service',
       );
     return createSharedRateLimiter({ redis: links.own, serviceId, limits, local, onWait });
   };
   const setup = host.read(limiter);
-  const frame: Frame = {
+  const parts: WorkerParts = {
     id: randomUUID(),
-    current: new Current(setup),
-    links: connectRedis(setup.redisUrl, setup.app.log),
+    current: new CurrentSetup(setup),
+    links: connectRedis(setup.redisUrl, setup.context.log),
     metrics: createMetrics(),
-    poke: new Poke(),
+    wait: new InterruptibleWait(),
     limiter,
     queues: null,
     schedules: null,
   };
-  later.frame = frame;
-  return frame;
+  later.parts = parts;
+  return parts;
 }
 
 /** From the first answer of Redis until the signal. */
-async function work(host: WorkerHost, times: Times, signal: AbortSignal, frame: Frame): Promise<void> {
-  const { id, current, links, metrics, poke } = frame;
+async function work(host: WorkerHost, times: Times, signal: AbortSignal, parts: WorkerParts): Promise<void> {
+  const { id, current, links, metrics, wait } = parts;
   await untilReady(links.own, signal);
-  const skipVersionCheck = await warnOfEviction(frame);
+  const skipVersionCheck = await warnOfEviction(parts);
   const jitter: Jitter = {
     get serviceId() {
       return current.setup.serviceId;
@@ -111,9 +111,12 @@ async function work(host: WorkerHost, times: Times, signal: AbortSignal, frame: 
   };
   const connection = links.queue;
   const queues = openQueues({ connection, jitter, skipVersionCheck });
-  frame.queues = queues;
-  const schedules = new Schedules({ redis: links.own, queues, log: current.setup.app.log }, scheduleMap(current.setup));
-  frame.schedules = schedules;
+  parts.queues = queues;
+  const schedules = new Schedules(
+    { redis: links.own, queues, log: current.setup.context.log },
+    scheduleMap(current.setup),
+  );
+  parts.schedules = schedules;
   const watch = new LockWatch(times.lock, () => metrics.meters.lockLost());
   const context: JobContext = {
     current,
@@ -126,21 +129,21 @@ async function work(host: WorkerHost, times: Times, signal: AbortSignal, frame: 
     worker: id,
     stop: signal,
     get log() {
-      return current.setup.app.log;
+      return current.setup.context.log;
     },
   };
   const consumers = startConsumers(context, { connection, jitter, skipVersionCheck });
-  await keepUp(context, { redis: links.own, version: host.version, poke });
+  await keepUp(context, { redis: links.own, version: host.version, wait });
   context.log.info('ending: what is under way is stopped, and goes on from there with the next worker');
   if (!(await atMost(times.close, consumers.close()))) await atMost(LET_GO_MS, consumers.drop());
   watch.close();
 }
 
 /** @returns whether BullMQ is not to say the same on the console */
-async function warnOfEviction({ links, current }: Frame): Promise<boolean> {
+async function warnOfEviction({ links, current }: WorkerParts): Promise<boolean> {
   const policy = await evictionPolicy(links.own).catch(() => null);
   if (policy === null || policy === 'noeviction') return policy === null;
-  current.setup.app.log.warn(
+  current.setup.context.log.warn(
     { policy },
     'Redis throws keys away when its memory is full, and jobs with them: set its maxmemory-policy to noeviction',
   );
@@ -148,21 +151,24 @@ async function warnOfEviction({ links, current }: Frame): Promise<boolean> {
 }
 
 /** SIGHUP: another configuration, taken as a whole or not at all. */
-function reload(host: WorkerHost, { current, limiter, schedules, poke }: Frame): void {
+function reload(host: WorkerHost, { current, limiter, schedules, wait }: WorkerParts): void {
   const old = current.setup;
   try {
     const setup = host.read(limiter);
     current.replace(setup);
     schedules?.replace(scheduleMap(setup));
-    poke.poke();
-    const { log } = setup.app;
+    wait.cutShort();
+    const { log } = setup.context;
     log.info({ pipelines: setup.pipelines.length }, 'the configuration was read again');
     if (setup.redisUrl !== old.redisUrl || JSON.stringify(setup.http) !== JSON.stringify(old.http)) {
       log.warn('redis.url and worker are as they were: changes of them take a restart');
     }
   } catch (thrown) {
     const error = asDomainsyncError(thrown);
-    old.app.log.error({ code: error.code }, `the configuration was not taken, and the old one stays: ${error.message}`);
+    old.context.log.error(
+      { code: error.code },
+      `the configuration was not taken, and the old one stays: ${error.message}`,
+    );
   }
 }
 

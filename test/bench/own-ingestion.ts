@@ -22,7 +22,7 @@ SETTINGS input_format_json_read_objects_as_strings = 1, input_format_json_read_n
 FORMAT JSONEachRow`;
 }
 
-function expression({ name, from, kind }: Column): string {
+function expression({ from, kind }: Column): string {
   const text = `ifNull(\`${from}\`, '')`;
   switch (kind) {
     case 'domain':
@@ -38,12 +38,12 @@ function expression({ name, from, kind }: Column): string {
       return `multiIf(upper(${text}) = 'TRUE', true, upper(${text}) = 'FALSE', false, NULL)`;
     case 'datetime':
       return `parseDateTime64BestEffortOrNull(${text}, 3, 'UTC')`;
-    case 'text-map':
+    case 'technologies':
       return `if(startsWith(${text}, '['), mapFromArrays(JSONExtract(${text}, 'Array(String)') AS listed, arrayMap(one -> '', listed)), JSONExtract(${text}, 'Map(String, String)'))`;
-    case 'list-map':
-      return name === 'social_networks'
-        ? `JSONExtract(${text}, 'Map(String, Array(String))')`
-        : `mapFromArrays(arrayMap(one -> one.1, JSONExtractKeysAndValuesRaw(${text}) AS types), arrayMap(one -> arrayMap(value -> if(startsWith(value, '{'), concat(JSONExtractString(value, 'priority'), ' ', JSONExtractString(value, 'host')), trim(BOTH '"' FROM value)), JSONExtractArrayRaw(one.2)), types))`;
+    case 'social-networks':
+      return `JSONExtract(${text}, 'Map(String, Array(String))')`;
+    case 'dns-records':
+      return `mapFromArrays(arrayMap(one -> one.1, JSONExtractKeysAndValuesRaw(${text}) AS types), arrayMap(one -> arrayMap(value -> if(startsWith(value, '{'), concat(JSONExtractString(value, 'priority'), ' ', JSONExtractString(value, 'host')), trim(BOTH '"' FROM value)), JSONExtractArrayRaw(one.2)), types))`;
     case 'unparsed':
       return 'map()';
   }

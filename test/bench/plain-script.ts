@@ -25,9 +25,9 @@ function normalised(line: Line): Record<string, unknown> {
     const value = from === null ? undefined : line[from];
     if (kind === 'domain') row[name] = String(value).trim().toLowerCase();
     else if (kind === 'bool') row[name] = typeof value === 'string' ? value.toUpperCase() === 'TRUE' : null;
-    else if (kind === 'text-map') {
+    else if (kind === 'technologies') {
       row[name] = Array.isArray(value) ? Object.fromEntries(value.map((one) => [one, ''])) : texts(value);
-    } else if (kind === 'list-map') row[name] = lists(value);
+    } else if (kind === 'dns-records' || kind === 'social-networks') row[name] = lists(value);
     else if (kind === 'json-text') row[name] = value == null ? '' : JSON.stringify(value);
     else if (kind === 'text') row[name] = value == null ? '' : String(value);
     else if (kind !== 'unparsed') row[name] = value ?? null;

@@ -1,18 +1,9 @@
 import { expect, test } from 'vitest';
-import {
-  displayWidth,
-  errorDocument,
-  formatBytes,
-  formatDuration,
-  formatError,
-  formatNumber,
-  formatTable,
-  printable,
-  printJson,
-  printTable,
-} from '../../src/cli/output.ts';
+import { displayWidth, errorDocument, formatError, formatTable, printJson, printTable } from '../../src/cli/output.ts';
 import { DomainsyncError } from '../../src/common/errors.ts';
+import { formatBytes, formatDuration, formatNumber } from '../../src/common/format.ts';
 import { createLogger, type LogLevel } from '../../src/common/logger.ts';
+import { printable } from '../../src/common/printable.ts';
 
 class Sink {
   text = '';

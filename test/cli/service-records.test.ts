@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { slugsOf } from '../../src/cli/known-datasets.ts';
 import { cellOf, fieldsOf, printDocument, printRecords } from '../../src/cli/service-records.ts';
+import { slugsOf } from '../../src/pipeline/known-datasets.ts';
 import { parseExactly } from '../../src/types/index.ts';
 
 function printed(

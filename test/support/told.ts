@@ -2,14 +2,14 @@
 import { expect } from 'vitest';
 import type { Finished } from './project.ts';
 
-export interface ToldError {
+export interface ErrorSummary {
   readonly code: string;
   readonly message: string;
   readonly hint: string;
 }
 
 /** The errors in the lines for people on stderr, in their order. */
-export function toldErrors({ stderr }: Finished): ToldError[] {
+export function toldErrors({ stderr }: Finished): ErrorSummary[] {
   const found = stderr.matchAll(/^(?:[a-z0-9-]+: )?error ([A-Z_]+): (.+)\n(?: .*\n)*\s*what to do: (.+)$/gm);
   return [...found].map(([, code = '', message = '', hint = '']) => ({ code, message, hint }));
 }

@@ -16,7 +16,7 @@ import { leb128 } from '../../../src/common/leb128.ts';
 import { copyInto, LARGE_CAPACITY } from '../../../src/common/shared-memory.ts';
 import type { ScanExports } from '../../../src/scan/module.ts';
 import { ScannedRows } from '../../../src/scan/scanned-rows.ts';
-import type { Column, FileDate, RowWriter, Where } from '../../../src/types/index.ts';
+import type { Column, ColumnKind, FileDate, RowWriter, Where } from '../../../src/types/index.ts';
 import { DAYS_SHIFT, versionOf } from '../sql/row-version.ts';
 import { columnType } from '../sql/schema.ts';
 
@@ -127,8 +127,10 @@ class NativeRows extends ScannedRows<NativeExports> {
   }
 }
 
+const MAPS: ReadonlySet<ColumnKind> = new Set(['technologies', 'dns-records', 'social-networks', 'unparsed']);
+
 function layoutOf({ kind, lowCardinality }: Column): Layout {
-  if (kind === 'text-map' || kind === 'list-map' || kind === 'unparsed') return 'map';
+  if (MAPS.has(kind)) return 'map';
   return kind === 'text' && lowCardinality ? 'indexed' : 'plain';
 }
 

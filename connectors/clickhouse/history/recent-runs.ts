@@ -1,25 +1,6 @@
 /** The newest rows of domainsync_runs, for people to look at. */
+import type { RecordedRun } from '../../../src/types/index.ts';
 import { identifier, literal, RUNS_TABLE } from '../sql/names.ts';
-
-/** A run as domainsync_runs has it. Times in ISO 8601, UTC. */
-export interface RecentRun {
-  readonly pipeline: string;
-  readonly destination: string;
-  readonly file: string;
-  readonly fileDate: string;
-  readonly startedAt: string;
-  readonly finishedAt: string;
-  readonly outcome: string;
-  readonly rowsRead: number;
-  readonly inserted: number;
-  readonly updated: number;
-  readonly deleted: number;
-  readonly unchanged: number;
-  readonly rejected: number;
-  readonly bytes: number;
-  readonly errorCode: string;
-  readonly error: string;
-}
 
 /** A server, for a person to query. */
 interface Queried {
@@ -34,7 +15,7 @@ export async function recentRuns(
   { address, query }: Queried,
   perPipeline: number,
   signal: AbortSignal,
-): Promise<readonly RecentRun[]> {
+): Promise<readonly RecordedRun[]> {
   const { database } = address;
   const known = await query(
     `SELECT 1 FROM system.tables WHERE database = ${literal(database)} AND name = ${literal(RUNS_TABLE)}`,
@@ -43,7 +24,7 @@ export async function recentRuns(
   if (known.length === 0) return [];
   // Fractions of a second of ISO 8601 in UTC: the column's own time zone is UTC.
   const iso = (column: string): string => `replaceOne(toString(${column}), ' ', 'T') || 'Z'`;
-  const rows = await query<RecentRun>(
+  const rows = await query<RecordedRun>(
     `SELECT pipeline, destination, file, toString(file_date) AS fileDate, ${iso('started_at')} AS startedAt,
   ${iso('finished_at')} AS finishedAt, outcome, rows_read AS rowsRead, inserted, updated, deleted, unchanged, rejected,
   bytes, error_code AS errorCode, error

@@ -22,10 +22,11 @@ export function columnType(column: Column): string {
       return 'Nullable(Bool)';
     case 'datetime':
       return "Nullable(DateTime64(3, 'UTC'))";
-    case 'text-map':
+    case 'technologies':
     case 'unparsed':
       return 'Map(LowCardinality(String), String)';
-    case 'list-map':
+    case 'dns-records':
+    case 'social-networks':
       return 'Map(LowCardinality(String), Array(String))';
   }
 }

@@ -1,40 +1,40 @@
-/** Where the service's OpenAPI document is not as domainsync relies on it. Pure. */
+/** Compares the service's OpenAPI document with the table of endpoints. Pure. */
 import type { ContractDifference } from '../../../src/types/index.ts';
-import { RELIED, type ReliedEndpoint, type ReliedParameter } from './expected-endpoints.ts';
-import { type Endpoint, type Json, type Operation, type Parameter, readContract, type Scheme } from './openapi.ts';
+import { ENDPOINTS, type Endpoint, type EndpointParameter } from '../endpoints.ts';
+import { type Json, type Operation, type Parameter, type PathItem, readContract, type Scheme } from './openapi.ts';
 
 type Severity = ContractDifference['severity'];
 const WORST_FIRST: readonly Severity[] = ['missing', 'differs', 'more'];
 
-/** The differences, the worst first; null when the document is none of OpenAPI. */
+/** The differences, the worst first; null: this is no OpenAPI document. */
 export function compareContract(document: unknown): readonly ContractDifference[] | null {
   const contract = readContract(document);
   if (contract === null) return null;
   const found: ContractDifference[] = [];
-  const { version, endpoints } = contract;
+  const { version, items } = contract;
   if (version === null || !/^3\.1(\.|$)/u.test(version)) {
     const what = `OpenAPI 3.1 is expected, the document says ${version ?? 'nothing'}`;
     found.push({ severity: 'differs', where: 'openapi', what });
   }
-  const known = new Set<Endpoint>();
-  for (const relied of RELIED) {
-    const matching = endpoints.flatMap((endpoint) => {
-      const path = endpoint.paths.find((own) => matches(own, relied));
-      if (path !== undefined) known.add(endpoint);
-      return path === undefined ? [] : [{ path, get: endpoint.get }];
+  const known = new Set<PathItem>();
+  for (const expected of Object.values(ENDPOINTS)) {
+    const matching = items.flatMap((item) => {
+      const path = item.paths.find((own) => matches(own, expected));
+      if (path !== undefined) known.add(item);
+      return path === undefined ? [] : [{ path, get: item.get }];
     });
-    found.push(...compareEndpoint(relied, matching));
+    found.push(...compareEndpoint(expected, matching));
   }
-  for (const { paths } of endpoints.filter((endpoint) => !known.has(endpoint))) {
+  for (const { paths } of items.filter((item) => !known.has(item))) {
     found.push({ severity: 'more', where: paths[0], what: 'an endpoint that domainsync does not know' });
   }
   return found.sort((a, b) => WORST_FIRST.indexOf(a.severity) - WORST_FIRST.indexOf(b.severity));
 }
 
-/** The path itself, whatever its parameters are called; or one of it with a value written out, such as a scope. */
-function matches(path: string, { path: relied, parameters }: ReliedEndpoint): boolean {
+/** Whether a path is the expected one, whatever its parameters are called, also with a value written out, such as a scope. */
+function matches(path: string, { path: expected, parameters }: Endpoint): boolean {
   const parts = path.split('/');
-  const wanted = relied.split('/');
+  const wanted = expected.split('/');
   if (parts.length !== wanted.length) return false;
   return wanted.every((part, at) => {
     const own = parts[at] ?? '';
@@ -49,40 +49,42 @@ interface Match {
   readonly get: Operation | null;
 }
 
-function compareEndpoint(relied: ReliedEndpoint, matching: readonly Match[]): ContractDifference[] {
-  const where = `GET ${relied.path}`;
+function compareEndpoint(expected: Endpoint, matching: readonly Match[]): ContractDifference[] {
+  const where = `GET ${expected.path}`;
   if (matching.length === 0) return [{ severity: 'missing', where, what: 'the path is not in the document' }];
   const operations = matching.flatMap(({ path, get }) => (get === null ? [] : [{ path, operation: get }]));
   const [first] = operations;
   if (first === undefined) return [{ severity: 'missing', where, what: 'the path has no GET' }];
-  const told =
+  const difference =
     (severity: Severity) =>
     (what: string): ContractDifference => ({ severity, where, what });
   const found: ContractDifference[] = [];
-  for (const parameter of relied.parameters) {
+  for (const parameter of expected.parameters) {
     const faults =
       parameter.in === 'path'
-        ? missingValues(parameter, relied, operations)
+        ? missingValues(parameter, expected, operations)
         : queryFaults(parameter, first.operation.parameters);
-    found.push(...faults.map(told('missing')));
+    found.push(...faults.map(difference('missing')));
   }
-  found.push(...unknownParameters(relied, first.operation).map(([severity, what]) => told(severity)(what)));
-  found.push(...authFaults(relied, first.operation).map(([severity, what]) => told(severity)(what)));
+  found.push(...unknownParameters(expected, first.operation).map(([severity, what]) => difference(severity)(what)));
+  found.push(...authFaults(expected, first.operation).map(([severity, what]) => difference(severity)(what)));
   const { statuses } = first.operation;
-  const has = (status: string): boolean =>
-    statuses.some((own) => own === status || own.toUpperCase() === `${status[0]}XX` || own === 'default');
-  found.push(...relied.succeeds.filter((status) => !has(status)).map((s) => told('missing')(`no response ${s}`)));
-  found.push(...relied.fails.filter((status) => !has(status)).map((s) => told('differs')(`no response ${s}`)));
-  return found;
+  const hasNone = (status: number): boolean =>
+    !statuses.some(
+      (own) => own === `${status}` || own.toUpperCase() === `${Math.floor(status / 100)}XX` || own === 'default',
+    );
+  const absent = (severity: Severity, wanted: readonly number[]): ContractDifference[] =>
+    wanted.filter(hasNone).map((status) => difference(severity)(`no response ${status}`));
+  return [...found, ...absent('missing', expected.succeeds), ...absent('differs', expected.fails)];
 }
 
-/** Values of a path parameter that no path takes: by its enum, or by paths with the value written out. */
+/** Values of a path parameter that the document does not allow, by its enum or by paths with the value written out. */
 function missingValues(
-  { name, values = [] }: ReliedParameter,
-  relied: ReliedEndpoint,
+  { name, values = [] }: EndpointParameter,
+  expected: Endpoint,
   operations: readonly { readonly path: string; readonly operation: Operation }[],
 ): string[] {
-  const at = relied.path.split('/').indexOf(`{${name}}`);
+  const at = expected.path.split('/').indexOf(`{${name}}`);
   const taken = (value: string): boolean =>
     operations.some(({ path, operation }) => {
       const part = path.split('/')[at] ?? '';
@@ -103,7 +105,7 @@ function allowedValues(schema: Json): readonly unknown[] | null {
   return lists.includes(null) ? null : lists.flatMap((list) => list ?? []);
 }
 
-function queryFaults({ name, maximum }: ReliedParameter, own: readonly Parameter[]): string[] {
+function queryFaults({ name, maximum }: EndpointParameter, own: readonly Parameter[]): string[] {
   const found = own.find((parameter) => parameter.in === 'query' && parameter.name === name);
   if (found === undefined) return [`the query has no parameter ${name}`];
   const most = found.schema['maximum'] ?? found.schema['exclusiveMaximum'];
@@ -111,7 +113,7 @@ function queryFaults({ name, maximum }: ReliedParameter, own: readonly Parameter
   return tooSmall ? [`the parameter ${name} is at most ${most}, and ${maximum} may be asked for`] : [];
 }
 
-function unknownParameters({ parameters }: ReliedEndpoint, operation: Operation): [Severity, string][] {
+function unknownParameters({ parameters }: Endpoint, operation: Operation): [Severity, string][] {
   return operation.parameters
     .filter((own) => own.in === 'query' || ((own.in === 'header' || own.in === 'cookie') && own.required))
     .filter((own) => !parameters.some((known) => known.in === own.in && known.name === own.name))
@@ -122,7 +124,7 @@ function unknownParameters({ parameters }: ReliedEndpoint, operation: Operation)
     ]);
 }
 
-function authFaults({ auth }: ReliedEndpoint, { security }: Operation): [Severity, string][] {
+function authFaults({ auth }: Endpoint, { security }: Operation): [Severity, string][] {
   const open = security.length === 0 || security.some((schemes) => schemes.length === 0);
   const bearer = security.some((schemes) => schemes.length === 1 && schemes.every(takesBearer));
   const names = security.map((schemes) => schemes.map(({ name }) => name).join(' and ')).join(', or ');
@@ -131,7 +133,7 @@ function authFaults({ auth }: ReliedEndpoint, { security }: Operation): [Severit
   return auth === 'none' && !open ? [['missing', 'it is not public any more: it asks for a key']] : [];
 }
 
-/** A key sent as `Authorization: Bearer`, by whichever of the ways in which documents describe that. */
+/** Whether a scheme is `Authorization: Bearer`, in any of the ways in which documents describe that. */
 function takesBearer({ type, scheme, header }: Scheme): boolean {
   if (type === 'http') return scheme === 'bearer';
   return type === 'oauth2' || type === 'openidconnect' || type === '' || header === 'authorization';

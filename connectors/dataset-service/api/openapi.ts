@@ -1,13 +1,13 @@
-/** Reads an OpenAPI 3.x document: as much of it as domainsync compares, with its references resolved. Pure. */
+/** Reads an OpenAPI 3.x document: the parts that domainsync compares, with references resolved. Pure. */
 import { z } from 'zod';
 
-/** References to references end somewhere; a document may lead in a circle. */
+/** References may lead in a circle. */
 const MAX_REFERENCES = 10;
 
 const object = z.record(z.string(), z.unknown());
 const documentSchema = z.looseObject({ paths: object });
 
-export type Json = Readonly<Record<string, unknown>>;
+export type Json = Readonly<z.infer<typeof object>>;
 
 export interface Parameter {
   readonly name: string;
@@ -18,7 +18,7 @@ export interface Parameter {
 
 export interface Operation {
   readonly parameters: readonly Parameter[];
-  /** Each: the schemes that must all be satisfied; an empty one is access without credentials. */
+  /** Alternatives. Each is the schemes that must all be satisfied; an empty one allows access without credentials. */
   readonly security: readonly (readonly Scheme[])[];
   readonly statuses: readonly string[];
 }
@@ -29,41 +29,40 @@ export interface Scheme {
   readonly type: string;
   /** Of type `http`: `bearer`, `basic`, ... */
   readonly scheme: string;
-  /** Of type `apiKey`: the header, in lower case, that holds the key; empty where it is none. */
+  /** Of type `apiKey`: the header with the key, in lower case; empty where the key is not in a header. */
   readonly header: string;
 }
 
-/** An OpenAPI document, ready to be asked. */
-export interface Contract {
-  /** As it says, `3.1.0`; null when it says nothing. */
+interface Contract {
+  /** Such as `3.1.0`; null: the document does not say. */
   readonly version: string | null;
-  readonly endpoints: readonly Endpoint[];
+  readonly items: readonly PathItem[];
 }
 
-export interface Endpoint {
-  /** The path as it is written, and with the path of each server put before it. */
+export interface PathItem {
+  /** The path as it is written, and with the path of each server in front of it. */
   readonly paths: readonly [string, ...string[]];
-  /** Its GET; null: it has none. */
+  /** Null: the path has no GET. */
   readonly get: Operation | null;
 }
 
-/** Null when this is no OpenAPI document. */
+/** @returns null: this is no OpenAPI document */
 export function readContract(value: unknown): Contract | null {
   const parsed = documentSchema.safeParse(value);
   if (!parsed.success) return null;
   const document = parsed.data;
-  const endpoints = Object.entries(document.paths).map(([path, value]): Endpoint => {
+  const items = Object.entries(document.paths).map(([path, value]): PathItem => {
     const item = resolve(document, value);
     const { get, servers = document['servers'] } = item;
     const paths: [string, ...string[]] = [path, ...prefixesOf(servers).map((prefix) => `${prefix}${path}`)];
     return { paths, get: get === undefined ? null : operationOf(document, item, resolve(document, get)) };
   });
   const version = document['openapi'];
-  return { version: typeof version === 'string' ? version : null, endpoints };
+  return { version: typeof version === 'string' ? version : null, items };
 }
 
-/** What a value is, through `$ref` within the document; an empty object where there is nothing. */
-export function resolve(document: Json, value: unknown): Json {
+/** The object that a value is or refers to, by `$ref` within the document; an empty object where there is none. */
+function resolve(document: Json, value: unknown): Json {
   let found = objectOf(value);
   for (let steps = 0; steps < MAX_REFERENCES; steps += 1) {
     const { $ref: reference } = found;

@@ -1,6 +1,6 @@
 /**
- * What the JSON endpoints answer, checked as far as the specification shows it. What it does not show is read
- * tolerantly: fields that are not known are kept, and those that are missing are missing.
+ * The JSON that endpoints respond with, checked as far as the specification shows it. The rest is read tolerantly: unknown
+ * fields are kept, and missing fields stay missing.
  */
 import { z } from 'zod';
 import { type Entry, isRawNumber, type Listing } from '../../../src/types/index.ts';
@@ -14,17 +14,17 @@ export const meSchema = z.looseObject({
   scopes: z.array(z.unknown()).nullish(),
 });
 
-/** An error in the body of an answer that says success. */
+/** An error in the body of a response with a status of success. */
 const errorSchema = z.strictObject({ error: z.string() });
 
 const entries = z.array(z.looseObject({}));
 
-/** What the catalog's and the account's lists may be called. A list of one of these names goes before any other. */
+/** Usual names of lists. A list with one of these names goes before any other. */
 const LIST_NAMES = ['datasets', 'orders', 'downloads', 'items', 'results', 'data', 'entries', 'rows'];
 /** `{ "data": { "datasets": [...] } }` is as deep as envelopes go. */
 const MAX_DEPTH = 2;
 
-/** The message of an answer that is nothing but `{ "error": ... }`; null: it is something else. */
+/** The message of a document that is nothing but `{ "error": ... }`; null: it is something else. */
 export function errorIn(document: unknown): string | null {
   const parsed = errorSchema.safeParse(document);
   return parsed.success ? parsed.data.error : null;
@@ -45,7 +45,7 @@ function findList(document: unknown, depth: number): readonly Entry[] | null {
     const found = findList(value, depth + 1);
     return found === null ? [] : [found];
   });
-  // An empty list of something else may stand before the one that is meant.
+  // An empty list of something else may stand before the wanted one.
   return lists.find((found) => found.length > 0) ?? lists[0] ?? null;
 }
 

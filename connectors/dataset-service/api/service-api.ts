@@ -1,30 +1,26 @@
-/** The catalog, the account, free samples and the contract: every endpoint of the service but the downloads. */
+/**
+ * Room `api/`: the catalog, the account, free samples and the contract, which is every endpoint but the downloads. Each is one
+ * request with a whole body, retried. The paths of all endpoints are here too (paths.ts).
+ */
 import type { z } from 'zod';
 import { asDomainsyncError, type DomainsyncError } from '../../../src/common/errors.ts';
 import { type RetryPolicy, withRetry } from '../../../src/common/retry.ts';
-import {
-  type Entry,
-  type Listing,
-  parseExactly,
-  type ServiceApi,
-  type ServiceRoute,
-} from '../../../src/types/index.ts';
+import { type Listing, type Log, parseExactly, type ServiceApi, type ServiceRoute } from '../../../src/types/index.ts';
+import { ENDPOINTS } from '../endpoints.ts';
 import type { Client } from '../http/client.ts';
+import { isHtml } from '../http/content.ts';
 import { type Received, watched } from '../http/watched-body.ts';
-import type { Log } from '../log.ts';
 import { compareContract } from './contract.ts';
-import { RELIED } from './expected-endpoints.ts';
-import { inEachForm } from './key-case.ts';
+import { inEitherCase } from './key-case.ts';
+import { historyPath, samplePath, sampleRoute } from './paths.ts';
 import { errorIn, listingOf, meSchema } from './response-schemas.ts';
-import { historyPath, samplePath, sampleRoute } from './routes.ts';
 
 /** A catalog, a history of 500 entries or an OpenAPI document is far smaller. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
 /** 10,000 rows (service-spec 8) of 25 kB each. */
 const MAX_SAMPLE_BYTES = 256 * 1024 * 1024;
-const HTML = /^\s*(?:text\/html|application\/xhtml\+xml)/iu;
 
-export interface EndpointOptions {
+interface ServiceApiOptions {
   readonly client: Client;
   readonly log: Log;
   readonly retryPolicy: RetryPolicy;
@@ -32,37 +28,31 @@ export interface EndpointOptions {
   readonly stallMs: number;
 }
 
-export function createServiceApi(options: EndpointOptions): ServiceApi {
-  const list = async (route: ServiceRoute, path: string, signal: AbortSignal): Promise<Listing> =>
-    listingOf(await fetchJson(options, route, path, signal));
+export function createServiceApi(options: ServiceApiOptions): ServiceApi {
+  const list = async (route: ServiceRoute, signal: AbortSignal, path?: string): Promise<Listing> =>
+    listingOf(await fetchJson(options, route, signal, path));
   return {
-    datasets: (signal) => list('datasets', '/api/v1/datasets', signal),
-    orders: (signal) => list('orders', '/api/v1/me/orders', signal),
-    downloads: (limit, signal) => list('downloads', historyPath(limit), signal),
-    me: async (signal) =>
-      checked(options, meSchema, '/api/v1/me', await fetchJson(options, 'me', '/api/v1/me', signal)),
+    datasets: (signal) => list('datasets', signal),
+    orders: (signal) => list('orders', signal),
+    downloads: (limit, signal) => list('downloads', signal, historyPath(limit)),
+    me: async (signal) => checked(options, meSchema, ENDPOINTS.me.path, await fetchJson(options, 'me', signal)),
     sample: (target, signal) => {
       const route = sampleRoute(target);
-      return inEachForm(options.client, target, route, (asked) =>
+      return inEitherCase(options.client, target, route, (asked) =>
         fetchBytes(options, route, samplePath(asked), MAX_SAMPLE_BYTES, signal),
       );
     },
     contract: async (signal) => {
-      const document = await fetchJson(options, 'openapi', '/api/v1/openapi.json', signal);
+      const document = await fetchJson(options, 'openapi', signal);
       const differences = compareContract(document);
-      if (differences !== null) return { document, differences, endpoints: RELIED.length };
-      const message = '/api/v1/openapi.json is no OpenAPI document: it has no paths';
+      if (differences !== null) return { document, differences, endpoints: Object.keys(ENDPOINTS).length };
+      const message = `${ENDPOINTS.openapi.path} is no OpenAPI document: it has no paths`;
       throw options.client.error('SOURCE_UNEXPECTED', message);
     },
   };
 }
 
-function checked<T extends z.ZodType<Entry>>(
-  { client }: EndpointOptions,
-  schema: T,
-  path: string,
-  document: unknown,
-): z.output<T> {
+function checked<T>({ client }: ServiceApiOptions, schema: z.ZodType<T>, path: string, document: unknown): T {
   const parsed = schema.safeParse(document);
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.map((issue) => `${issue.path.join('.') || 'the document'}: ${issue.message}`);
@@ -70,10 +60,10 @@ function checked<T extends z.ZodType<Entry>>(
 }
 
 async function fetchJson(
-  options: EndpointOptions,
+  options: ServiceApiOptions,
   route: ServiceRoute,
-  path: string,
   signal: AbortSignal,
+  path: string = ENDPOINTS[route].path,
 ): Promise<unknown> {
   const { client } = options;
   const body = (await fetchBytes(options, route, path, MAX_JSON_BYTES, signal))
@@ -90,23 +80,24 @@ async function fetchJson(
   throw client.error('SOURCE_UNEXPECTED', `${path} answered 200, but with an error: ${client.quote(error)}`);
 }
 
-/** The whole body of an answer, tried again where the network or the service fails. */
+/** The whole body of a response. Failures of the network and the service are retried. */
 async function fetchBytes(
-  { client, log, retryPolicy, stallMs }: EndpointOptions,
+  { client, log, retryPolicy, stallMs }: ServiceApiOptions,
   route: ServiceRoute,
   path: string,
-  most: number,
+  maxBytes: number,
   signal: AbortSignal,
 ): Promise<Buffer> {
   const attempt = async (): Promise<Buffer> => {
-    const answer = await client.get(path, { accept: [200], route, signal });
+    const answer = await client.get(path, { accept: ENDPOINTS[route].succeeds, route, signal });
     try {
       const type = answer.header('content-type');
-      if (type !== null && HTML.test(type)) {
-        throw client.error('SOURCE_UNEXPECTED', `${path} sent a page (${client.quote(type)}) where data was expected`);
+      if (isHtml(type)) {
+        const what = `${path} sent a page (${client.quote(type ?? '')}) where data was expected`;
+        throw client.error('SOURCE_UNEXPECTED', what);
       }
-      return await wholeBody(watched(answer.body, stallMs), most, () =>
-        client.error('SOURCE_UNEXPECTED', `${path} sent more than ${most} bytes`),
+      return await wholeBody(watched(answer.body, stallMs), maxBytes, () =>
+        client.error('SOURCE_UNEXPECTED', `${path} sent more than ${maxBytes} bytes`),
       );
     } catch (error) {
       throw client.networkError(`the answer of ${path} broke off`, error, signal);
@@ -119,17 +110,21 @@ async function fetchBytes(
   try {
     return await withRetry(attempt, { policy: retryPolicy, signal, onRetry });
   } catch (error) {
-    // A wait between two tries ends with an AbortError.
+    // An aborted wait between two attempts throws an AbortError.
     throw asDomainsyncError(error);
   }
 }
 
-async function wholeBody(body: AsyncIterable<Received>, most: number, tooLong: () => DomainsyncError): Promise<Buffer> {
+async function wholeBody(
+  body: AsyncIterable<Received>,
+  maxBytes: number,
+  tooLong: () => DomainsyncError,
+): Promise<Buffer> {
   const parts: Buffer[] = [];
   let received = 0;
   for await (const { chunks, length } of body) {
     received += length;
-    if (received > most) throw tooLong();
+    if (received > maxBytes) throw tooLong();
     parts.push(...chunks);
   }
   return Buffer.concat(parts);

@@ -1,25 +1,25 @@
-/** One download: the loop that fetches a file to its end, through any number of faults, kills and restarts. */
+/** One download: the loop that fetches a file to its end, through faults, kills and restarts. */
 import { rename, rm } from 'node:fs/promises';
 import { asDomainsyncError, DomainsyncError } from '../../../src/common/errors.ts';
 import { type RetryPolicy, withRetry } from '../../../src/common/retry.ts';
 import type { GrowingFile } from '../../../src/common/spool.ts';
-import type { RemoteFile, Target } from '../../../src/types/index.ts';
+import type { Log, RemoteFile, Target } from '../../../src/types/index.ts';
 import { checkSpace } from '../files/disk-space.ts';
 import { Lock } from '../files/lock.ts';
+import { sameFile } from '../files/same-file.ts';
 import * as store from '../files/store.ts';
-import type { Answer, Client } from '../http/client.ts';
+import type { Client, HttpResponse } from '../http/client.ts';
 import { watched } from '../http/watched-body.ts';
-import type { Log } from '../log.ts';
-import { type OpenPart, openPart, sidecarOf } from './part.ts';
+import { findComplete } from './complete-file.ts';
+import { type OpenPart, openPart } from './part.ts';
 import { PartWriter } from './part-writer.ts';
-import { sameFile } from './range.ts';
-import { askForRest, type RestAnswer } from './range-request.ts';
+import { type RangeRequest, requestRange } from './range-request.ts';
 
-/** Answers in a row that bring nothing, after which the service does not mean to send the file. */
+/** After so many responses in a row without a usable body, the download fails. */
 const MAX_REFUSALS = 4;
-/** After so many of them the file is asked for from its start. */
+/** After so many of them the file is requested from its start. */
 const REFUSALS_OF_RANGES = 2;
-/** Milliseconds between two looks at the lock while bytes come. */
+/** Milliseconds between two checks of the lock while bytes come. */
 const LOCK_CHECK_MS = 5_000;
 
 export interface DownloadOptions {
@@ -31,19 +31,20 @@ export interface DownloadOptions {
   readonly stallMs: number;
 }
 
-/** How the loop ended: the file is whole, or the service has another one now. */
+/** How the loop ends: the file is whole, or the service has another one now. */
 type Ending = { readonly kind: 'whole' } | { readonly kind: 'replaced'; readonly file: RemoteFile };
 
-/** What one answer led to: an end, more bytes, or nothing of use. */
+/** What one response leads to: an end, more bytes, or nothing usable. */
 type Step = Ending | { readonly kind: 'more' } | { readonly kind: 'refused' };
 
 /**
- * A download that is under way; it holds the file's lock.
- * States: until the first answer was judged, `begun` is open, and a replaced file is handed back through it, since nobody has
- * seen a byte. After that the file is settled: it becomes complete, or fails, and readers learn of either.
+ * A running download, which holds the file's lock.
+ * States: `begun` is pending until the first response is judged. A file that was replaced by then is reported through
+ * `begun`, since nobody has read a byte. From then on the file is settled: it becomes complete or fails, and readers get
+ * either.
  */
 export class Download {
-  /** The file as settled, or the one that took its place before that. Rejects with what ended the download earlier. */
+  /** Resolves when the file is settled, or was replaced before. Rejects with what ended the download earlier. */
   readonly begun: Promise<{ readonly replacedBy: RemoteFile | null }>;
   /** Resolves when the final name is in place; rejects with what ended the download. */
   readonly complete: Promise<void>;
@@ -71,13 +72,13 @@ export class Download {
     this.begun = begun.promise;
     this.complete = this.#run();
     this.complete.catch(begun.reject);
-    // Whoever is interested listens too; without this, nobody being interested would end the process.
+    // Users listen too. Without this, a rejection without users would end the process.
     this.begun.catch(() => {});
   }
 
   /**
-   * Starts, or goes on with, the download of a file.
-   * @param ofOthers bytes that other downloads of this process still bring
+   * Starts or continues the download of a file. Null: another process has completed the file in the meantime.
+   * @param ofOthers bytes that the other downloads of this process still bring
    * @throws RUN_ELSEWHERE, LOCAL_DISK
    */
   static async start(
@@ -85,12 +86,16 @@ export class Download {
     target: Target,
     file: RemoteFile,
     ofOthers: () => number,
-  ): Promise<Download> {
+  ): Promise<Download | null> {
     const { dataDir } = options;
     const paths = store.pathsOf(dataDir, file.name);
     const lock = await Lock.take(paths.lock);
     let part: OpenPart | null = null;
     try {
+      if ((await findComplete(dataDir, target, file)) !== null) {
+        await lock.release();
+        return null;
+      }
       part = await openPart(dataDir, paths, target, file);
       const bytes = Math.max(0, (part.file.size ?? 0) - part.offset);
       await checkSpace(dataDir, { name: file.name, bytes, ofOthers: ofOthers() });
@@ -114,12 +119,12 @@ export class Download {
     return this.#part.growing;
   }
 
-  /** Bytes that it still brings, as far as is known. */
-  get toCome(): number {
+  /** Bytes that it still brings, as far as known. */
+  get bytesToCome(): number {
     return this.#ended ? 0 : Math.max(0, (this.#file.size ?? 0) - this.#part.offset);
   }
 
-  /** Stops, keeping what is on disk, and ends the readers. Idempotent. */
+  /** Stops the download and its readers; what is on disk stays. Idempotent. */
   async stop(reason: DomainsyncError): Promise<void> {
     this.#stop.abort(reason);
     await this.complete.catch(() => {});
@@ -140,13 +145,11 @@ export class Download {
       });
       if (ending.kind === 'replaced') throw await this.#replacedBy(ending.file);
       this.#begin({ replacedBy: null });
-      // Readers need not wait for the disk; whoever relies on the file waits for `complete`.
+      // Readers do not wait for the disk. Who relies on the file waits for `complete`.
       this.growing.complete();
       await this.#finish();
     } catch (error) {
-      const failure = this.#stop.signal.aborted
-        ? asDomainsyncError(this.#stop.signal.reason)
-        : asDomainsyncError(error);
+      const failure = asDomainsyncError(this.#stop.signal.aborted ? this.#stop.signal.reason : error);
       if (failure.code === 'FILE_CORRUPT') await store.removePart(this.#paths).catch(() => {});
       this.growing.fail(failure);
       throw failure;
@@ -160,19 +163,16 @@ export class Download {
     await this.#checkLock();
     await store.removePart(this.#paths);
     this.#begin({ replacedBy: file });
-    const name = this.#file.name;
-    return this.#options.client.error(
-      'SOURCE_UNAVAILABLE',
-      `the service replaced ${name} while it was being downloaded; the part of the old file was removed`,
-      { hint: 'Run again: the next run loads the new file.' },
-    );
+    const message = `the service replaced ${this.#file.name} while it was being downloaded; the part of the old file was removed`;
+    const hint = 'Run again: the next run loads the new file.';
+    return this.#options.client.error('SOURCE_UNAVAILABLE', message, { hint });
   }
 
-  /** Fetches until the file is whole; throws at each fault of the connection. */
+  /** Fetches until the file is whole. Throws at each fault of the connection. */
   async #attempt(progressed: () => void): Promise<Ending> {
     let refusals = 0;
-    // One answer about another file is not believed where there is something to lose: of several servers behind one
-    // address some may have the new file and some the old one.
+    // A part is given up only after two responses in a row about another file: of several servers behind one address, some
+    // may have the new file and some the old one.
     let doubted = false;
     while (refusals < MAX_REFUSALS) {
       await this.#checkLock();
@@ -188,71 +188,69 @@ export class Download {
         doubted = false;
       }
     }
-    throw this.#options.client.error(
-      'SOURCE_UNEXPECTED',
-      `the service does not send ${this.#file.name} from any place asked for`,
-    );
+    const message = `the service does not send ${this.#file.name} from any place asked for`;
+    throw this.#options.client.error('SOURCE_UNEXPECTED', message);
   }
 
-  /** One request, and what comes of it. */
-  async #step(by: 'if-range' | 'range' | 'whole', progressed: () => void): Promise<Step> {
+  /** Sends one request and takes its response. */
+  async #step(by: RangeRequest['by'], progressed: () => void): Promise<Step> {
     const { client, log } = this.#options;
-    const rest = { target: this.#target, file: this.#file, offset: this.#part.offset, by };
-    const asked = await askForRest(client, rest, this.#stop.signal);
-    const { answer, verdict, from } = asked;
+    const { offset } = this.#part;
+    const request = { target: this.#target, file: this.#file, offset, by };
+    const { response, verdict, from } = await requestRange(client, request, this.#stop.signal);
     try {
       if (verdict.kind === 'fail') throw client.error('SOURCE_UNEXPECTED', `${this.#file.name}: ${verdict.reason}`);
       const { file } = verdict;
-      if (!sameFile(file, this.#file) || (file.size ?? rest.offset) < rest.offset) return { kind: 'replaced', file };
+      if (!sameFile(file, this.#file) || (file.size ?? offset) < offset) return { kind: 'replaced', file };
       if (verdict.kind === 'restart') {
-        log.warn({ file: file.name, offset: rest.offset }, verdict.reason);
-        // The whole file in answer to If-Range, though it is the same one: some services do so for ever.
-        if (answer.status === 200) this.#ifRange = false;
+        log.warn({ file: file.name, offset }, verdict.reason);
+        // Some services respond to If-Range with the whole file for ever, though it is the same file.
+        if (response.status === 200) this.#ifRange = false;
         if (!verdict.body) return { kind: 'refused' };
       }
       await this.#settle(file);
       if (verdict.kind === 'done') return { kind: 'whole' };
-      return await this.#receive(answer, from, progressed);
+      return await this.#receive(response, from, progressed);
     } finally {
-      answer.body.destroy();
+      response.body.destroy();
     }
   }
 
-  /** A process that was frozen for long finds its lock gone: its files are another's now. */
+  /** Another process takes the lock and the files of one that was suspended for long. */
   async #checkLock(): Promise<void> {
     if (await this.#lock.held()) return;
     throw new DomainsyncError('RUN_ELSEWHERE', `another process took over the download of ${this.#file.name}`);
   }
 
-  /** From the first answer on, the file is this one. What the service said more of it is kept for the next run. */
+  /** From the first response on, the file is this one. The sidecar keeps what the service says of it for the next run. */
   async #settle(file: RemoteFile): Promise<void> {
     const known = this.#file;
     const { dataDir } = this.#options;
     this.#file = file;
     if (known.size === null && file.size !== null) {
-      await checkSpace(dataDir, { name: file.name, bytes: this.toCome, ofOthers: 0 });
+      await checkSpace(dataDir, { name: file.name, bytes: this.bytesToCome, ofOthers: 0 });
     }
     if (file.size !== known.size || file.etag !== known.etag || file.lastModified !== known.lastModified) {
-      await store.writeSidecar(dataDir, this.#paths.partInfo, sidecarOf(this.#target, file));
+      await store.writeSidecar(dataDir, this.#paths.partInfo, store.sidecarOf(this.#target, file));
     }
     this.#begin({ replacedBy: null });
   }
 
-  /** Takes the body of an answer, which begins at byte `from` of the file. */
-  async #receive(answer: RestAnswer['answer'], from: number, progressed: () => void): Promise<Step> {
+  /** Takes the body of a response, which begins at byte `from` of the file. */
+  async #receive(response: HttpResponse, from: number, progressed: () => void): Promise<Step> {
     const { client, stallMs } = this.#options;
     const { name, size } = this.#file;
     const before = this.#part.offset;
     let position = from;
-    let looked = performance.now();
+    let checked = performance.now();
     try {
-      for await (const { chunks, length } of watched(answer.body, stallMs)) {
+      for await (const { chunks, length } of watched(response.body, stallMs)) {
         if (size !== null && position + length > size) {
           throw client.error('SOURCE_UNEXPECTED', `the service sent more than the ${size} bytes of ${name}`);
         }
-        if (performance.now() - looked > LOCK_CHECK_MS) {
+        if (performance.now() - checked > LOCK_CHECK_MS) {
           await this.#checkLock();
-          looked = performance.now();
+          checked = performance.now();
         }
         if (await this.#part.take(chunks, position)) progressed();
         position += length;
@@ -262,16 +260,16 @@ export class Download {
       throw client.networkError(where, error, this.#stop.signal);
     }
     const grew = this.#part.offset > before;
-    if (size === null) return { kind: endsItself(answer) || !grew ? 'whole' : 'more' };
+    if (size === null) return { kind: hasLastChunk(response) || !grew ? 'whole' : 'more' };
     if (this.#part.offset === size) return { kind: 'whole' };
-    // A service may send less than the range asked for (RFC 9110, 14.2); what it did send is progress.
+    // A service may send less than the requested range (RFC 9110, 14.2). That is progress.
     if (grew) return { kind: 'more' };
     throw client.error('SOURCE_UNAVAILABLE', `the service sent nothing of ${name} from byte ${before} on`);
   }
 
   /**
    * Gives the file its final name. A kill at any point leaves either a whole part with its sidecar, which the next run
-   * finishes without a request, or the final file with its sidecar: never a sidecar beside the file of another revision.
+   * finishes without a request, or the final file with its sidecar. A sidecar is never beside a file of another revision.
    */
   async #finish(): Promise<void> {
     const { dataDir, log } = this.#options;
@@ -279,7 +277,7 @@ export class Download {
     const file = { ...this.#file, size: this.#part.offset };
     await this.#part.sync();
     await store.removeComplete(this.#paths);
-    await store.writeSidecar(dataDir, this.#paths.finalInfo, sidecarOf(this.#target, file));
+    await store.writeSidecar(dataDir, this.#paths.finalInfo, store.sidecarOf(this.#target, file));
     await store.onDisk(this.#paths.final, async () => {
       await rename(this.#paths.part, this.#paths.final);
       await store.syncFolder(dataDir);
@@ -292,9 +290,9 @@ export class Download {
 }
 
 /**
- * Whether the end of the body is the end of the file. A whole file in chunks has a last chunk; a body that lasts until
- * the connection ends looks the same when it was cut.
+ * Whether the end of the body proves the end of the file. A chunked body has a last chunk. A body that lasts until the
+ * connection ends looks the same when it was cut off.
  */
-function endsItself(answer: Answer): boolean {
-  return answer.status === 200 && /\bchunked\b/iu.test(answer.header('transfer-encoding') ?? '');
+function hasLastChunk({ status, header }: HttpResponse): boolean {
+  return status === 200 && /\bchunked\b/iu.test(header('transfer-encoding') ?? '');
 }

@@ -1,46 +1,51 @@
-/** The downloads of this process: who reads which, and the files that are complete already. */
+/**
+ * Room `download/`: from a target to a file on disk that can be read while it grows. This file has the downloads of the
+ * process and their users; download.ts has the loop of one download, range.ts the decision of what a response means.
+ */
 import { open } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asDomainsyncError, DomainsyncError, interrupted } from '../../../src/common/errors.ts';
 import { GrowingFile } from '../../../src/common/spool.ts';
 import { type RemoteFile, type SpooledFile, sourceKey, type Target } from '../../../src/types/index.ts';
-import { Lock } from '../files/lock.ts';
+import { ifFree } from '../files/lock.ts';
+import { isSidecarOf, sameFile } from '../files/same-file.ts';
 import * as store from '../files/store.ts';
+import { findComplete } from './complete-file.ts';
 import { Download, type DownloadOptions } from './download.ts';
-import { sameFile } from './range.ts';
 
-/** A service that replaces its file this often between two requests is not one to go on with. */
+/** How often the service may replace its file while a download begins. */
 const MAX_SWITCHES = 3;
 
-/** Milliseconds between two looks at a download that another process does. */
-const LOOK_MS = 500;
+/** Milliseconds between two attempts to take the lock from another process. */
+const LOCK_RETRY_MS = 500;
 
-/** A download that others may share. */
-interface Shared {
+/** A download and its users in this process. */
+interface SharedDownload {
   readonly expected: RemoteFile;
   readonly source: string;
-  readonly download: Promise<Download>;
+  /** Null: another process has completed the file in the meantime. */
+  readonly download: Promise<Download | null>;
   users: number;
-  /** Set when the last user went. */
+  /** Set when the last user released it. */
   stopped: Promise<void> | null;
 }
 
-/** What a spooled file stands on. */
-interface Footing {
+/** One use of a file: of its download, or of the complete file. */
+interface OpenDownload {
   readonly file: RemoteFile;
   readonly growing: GrowingFile;
   path(): string;
   readonly complete: Promise<void>;
-  letGo(): Promise<void>;
-  /** Stops whoever else uses it. */
+  release(): Promise<void>;
+  /** Stops the other uses too. */
   stop(): Promise<void>;
 }
 
 export class Downloads {
   readonly #options: DownloadOptions;
-  readonly #shared = new Map<string, Shared>();
+  readonly #shared = new Map<string, SharedDownload>();
   readonly #open = new Set<SpooledFile>();
-  readonly #under = new Set<Download>();
+  readonly #running = new Set<Download>();
   #closed = false;
 
   constructor(options: DownloadOptions) {
@@ -52,7 +57,7 @@ export class Downloads {
     await store.makeFolder(this.#options.dataDir);
     let wanted = expected;
     for (let switches = 0; switches <= MAX_SWITCHES; switches += 1) {
-      const found = await this.#onDiskOrDownload(target, wanted, signal);
+      const found = await this.#openOrWait(target, wanted, signal);
       if ('growing' in found) return this.#spooled(target, found, signal);
       this.#options.log.info({ file: wanted.name, by: found.name }, 'the service has a newer file: switching to it');
       wanted = found;
@@ -67,43 +72,47 @@ export class Downloads {
   }
 
   /**
-   * A footing, or the file that took the wanted one's place. Where another process downloads the file (for another
-   * pipeline), its end is waited for: it leaves the whole file, or its part to go on with.
+   * The open download, or the file that replaced the wanted one. Where another process downloads the file (for another
+   * pipeline), it waits for that process, which leaves the complete file or a part.
    */
-  async #onDiskOrDownload(target: Target, wanted: RemoteFile, signal: AbortSignal): Promise<Footing | RemoteFile> {
-    for (let waiting = false; ; waiting = true) {
+  async #openOrWait(target: Target, wanted: RemoteFile, signal: AbortSignal): Promise<OpenDownload | RemoteFile> {
+    for (let waiting = false; ; ) {
       if (signal.aborted) throw asDomainsyncError(signal.reason);
       if (this.#closed) throw interrupted();
-      const complete = this.#shared.has(wanted.name) ? null : await this.#onComplete(target, wanted);
+      const complete = this.#shared.has(wanted.name) ? null : await this.#openComplete(target, wanted);
       if (complete !== null) return complete;
       try {
-        return await this.#onDownload(target, wanted, signal);
+        const found = await this.#openShared(target, wanted, signal);
+        if (found !== null) return found;
       } catch (error) {
         if (!(error instanceof DomainsyncError) || error.code !== 'RUN_ELSEWHERE') throw error;
         if (!waiting)
           this.#options.log.info({ file: wanted.name }, 'another process is downloading this file: waiting for it');
-        await sleep(LOOK_MS, undefined, { signal }).catch(() => {});
+        waiting = true;
+        await sleep(LOCK_RETRY_MS, undefined, { signal }).catch(() => {});
       }
     }
   }
 
-  async #onComplete(target: Target, wanted: RemoteFile): Promise<Footing | null> {
-    const paths = store.pathsOf(this.#options.dataDir, wanted.name);
-    const info = await store.readSidecar(paths.finalInfo);
-    if (info?.size == null || info.source !== sourceKey(target) || !sameFile(info, wanted)) return null;
-    if ((await store.sizeOnDisk(paths.final)) !== info.size) return null;
-    const handle = await store.onDisk(paths.final, () => open(paths.final, 'r').catch(store.ifMissing));
+  async #openComplete(target: Target, wanted: RemoteFile): Promise<OpenDownload | null> {
+    const { dataDir } = this.#options;
+    const file = await findComplete(dataDir, target, wanted);
+    if (file === null) return null;
+    const path = store.pathsOf(dataDir, file.name).final;
+    const handle = await store.onDisk(path, () => open(path, 'r').catch(store.ifMissing));
     if (handle === null) return null;
-    const growing = new GrowingFile(handle, info.size);
+    const growing = new GrowingFile(handle, file.size ?? 0);
     growing.complete();
-    const { name, date, size, etag, lastModified } = info;
-    const file = { name, date, size, etag, lastModified };
     const close = (): Promise<void> => growing.close();
-    return { file, growing, path: () => paths.final, complete: Promise.resolve(), letGo: close, stop: close };
+    return { file, growing, path: () => path, complete: Promise.resolve(), release: close, stop: close };
   }
 
-  /** The download as a footing once its file is settled, or the file that took its place. */
-  async #onDownload(target: Target, wanted: RemoteFile, signal: AbortSignal): Promise<Footing | RemoteFile> {
+  /** The download once its file is settled, or the file that replaced the wanted one; null: the complete file is on disk now. */
+  async #openShared(
+    target: Target,
+    wanted: RemoteFile,
+    signal: AbortSignal,
+  ): Promise<OpenDownload | RemoteFile | null> {
     await this.#shared.get(wanted.name)?.stopped;
     const shared = this.#shared.get(wanted.name) ?? this.#start(target, wanted);
     if (shared.source !== sourceKey(target) || !sameFile(shared.expected, wanted)) {
@@ -116,10 +125,10 @@ export class Downloads {
     signal.addEventListener('abort', onAbort, { once: true });
     try {
       const download = await Promise.race([shared.download, aborted.promise]);
-      const { replacedBy } = await Promise.race([download.begun, aborted.promise]);
-      if (replacedBy === null) return this.#footing(shared, download);
+      const begun = await Promise.race([download?.begun, aborted.promise]);
+      if (download !== null && begun?.replacedBy === null) return this.#opened(shared, download);
       await this.#release(shared);
-      return replacedBy;
+      return begun?.replacedBy ?? null;
     } catch (error) {
       await this.#release(shared);
       throw error;
@@ -128,56 +137,56 @@ export class Downloads {
     }
   }
 
-  #footing(shared: Shared, download: Download): Footing {
+  #opened(shared: SharedDownload, download: Download): OpenDownload {
     return {
       file: download.file,
       growing: download.growing,
       path: () => download.path,
       complete: download.complete,
-      letGo: () => this.#release(shared),
+      release: () => this.#release(shared),
       stop: () => this.#stop(shared),
     };
   }
 
-  #start(target: Target, wanted: RemoteFile): Shared {
-    const download = Download.start(this.#options, target, wanted, () => this.#toCome());
+  #start(target: Target, wanted: RemoteFile): SharedDownload {
+    const download = Download.start(this.#options, target, wanted, () => this.#bytesToCome());
     download.then(
-      (started) => this.#under.add(started),
+      (started) => started && this.#running.add(started),
       () => {},
     );
-    const shared: Shared = { expected: wanted, source: sourceKey(target), download, users: 0, stopped: null };
+    const shared: SharedDownload = { expected: wanted, source: sourceKey(target), download, users: 0, stopped: null };
     this.#shared.set(wanted.name, shared);
-    // Once it has ended, a next open() looks at the disk again; users keep what they have.
+    // After its end the next open() looks at the disk again. Users keep what they have open.
     const forget = (): void => {
       if (this.#shared.get(wanted.name) === shared) this.#shared.delete(wanted.name);
-      void download.then((ended) => this.#under.delete(ended)).catch(() => {});
+      void download.then((ended) => ended && this.#running.delete(ended)).catch(() => {});
     };
-    download.then((started) => started.complete).then(forget, forget);
+    download.then((started) => started?.complete).then(forget, forget);
     return shared;
   }
 
-  /** What the downloads under way still bring: the room for it is spoken for. */
-  #toCome(): number {
-    return [...this.#under].reduce((sum, download) => sum + download.toCome, 0);
+  /** Bytes that the running downloads still bring: that space is taken. */
+  #bytesToCome(): number {
+    return [...this.#running].reduce((sum, download) => sum + download.bytesToCome, 0);
   }
 
-  async #release(shared: Shared): Promise<void> {
+  async #release(shared: SharedDownload): Promise<void> {
     shared.users -= 1;
     if (shared.users === 0) await this.#stop(shared);
   }
 
-  #stop(shared: Shared): Promise<void> {
+  #stop(shared: SharedDownload): Promise<void> {
     shared.stopped ??= shared.download.then(
-      (download) => download.stop(interrupted()),
+      (download) => download?.stop(interrupted()),
       () => {},
     );
     return shared.stopped;
   }
 
-  #spooled(target: Target, footing: Footing, signal: AbortSignal): SpooledFile {
+  #spooled(target: Target, opened: OpenDownload, signal: AbortSignal): SpooledFile {
     const closing = new AbortController();
     const ended = Promise.withResolvers<never>();
-    const complete = Promise.race([footing.complete, ended.promise]);
+    const complete = Promise.race([opened.complete, ended.promise]);
     complete.catch(() => {});
     let closed: Promise<void> | null = null;
     const close = (): Promise<void> => {
@@ -186,24 +195,24 @@ export class Downloads {
         this.#open.delete(spooled);
         closing.abort(interrupted());
         ended.reject(interrupted());
-        await footing.letGo();
+        await opened.release();
       })();
       return closed;
     };
     const onAbort = (): void => void close().catch(() => {});
     const spooled: SpooledFile = {
-      file: footing.file,
+      file: opened.file,
       get path() {
-        return footing.path();
+        return opened.path();
       },
       compression: 'zstd',
-      read: (reading) => footing.growing.read(AbortSignal.any([reading, closing.signal])),
-      available: () => footing.growing.written,
+      read: (reading) => opened.growing.read(AbortSignal.any([reading, closing.signal])),
+      available: () => opened.growing.written,
       complete,
       discard: async () => {
-        await footing.stop();
+        await opened.stop();
         await close();
-        await this.#remove(target, footing.file);
+        await this.#remove(target, opened.file);
       },
       close,
     };
@@ -212,30 +221,12 @@ export class Downloads {
     return spooled;
   }
 
-  /** Removes what is on disk of a file, unless another one has its name by now or another process is at it. */
+  /** Removes a file from the disk, unless another one has its name by now or another process holds its lock. */
   async #remove(target: Target, file: RemoteFile): Promise<void> {
     const paths = store.pathsOf(this.#options.dataDir, file.name);
-    await ifFree(paths, async () => {
-      const isThis = (info: store.Sidecar | null): boolean =>
-        info !== null && info.source === sourceKey(target) && sameFile(info, file);
-      if (isThis(await store.readSidecar(paths.finalInfo))) await store.removeComplete(paths);
-      if (isThis(await store.readSidecar(paths.partInfo))) await store.removePart(paths);
+    await ifFree(paths.lock, async () => {
+      if (isSidecarOf(await store.readSidecar(paths.finalInfo), target, file)) await store.removeComplete(paths);
+      if (isSidecarOf(await store.readSidecar(paths.partInfo), target, file)) await store.removePart(paths);
     });
-  }
-}
-
-/** Runs work under the lock of a file; does nothing when another process has it, which then sees to the file. */
-export async function ifFree(paths: store.Paths, work: () => Promise<void>): Promise<void> {
-  let lock: Lock;
-  try {
-    lock = await Lock.take(paths.lock);
-  } catch (error) {
-    if (error instanceof DomainsyncError && error.code === 'RUN_ELSEWHERE') return;
-    throw error;
-  }
-  try {
-    await work();
-  } finally {
-    await lock.release();
   }
 }

@@ -1,11 +1,11 @@
-/** Writes the part of a download. What is there already is compared with what comes, never written over. */
+/** Writes the part of a download. Bytes on disk are compared with what comes, never overwritten. */
 import type { FileHandle } from 'node:fs/promises';
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { GrowingFile } from '../../../src/common/spool.ts';
 import { onDisk } from '../files/store.ts';
 import type { OpenPart } from './part.ts';
 
-/** The one writer of a part; readers follow it through `growing`. The part only ever gets longer. */
+/** The only writer of a part. Readers follow it through `growing`. The part never gets shorter. */
 export class PartWriter {
   readonly growing: GrowingFile;
   readonly #path: string;
@@ -21,18 +21,18 @@ export class PartWriter {
     this.growing = new GrowingFile(part.handle, part.offset);
   }
 
-  /** Bytes that are there. */
+  /** Bytes on disk. */
   get offset(): number {
     return this.#offset;
   }
 
   /**
-   * Takes bytes of the file. Those that are there already must be the same, so that bytes of two files are never put
-   * together, whatever the service says of them; the others are appended.
-   * @param chunks one behind the other; they are the writer's from then on
-   * @param position where in the file they begin: not behind the end of the part
+   * Takes bytes of the file. Bytes that are on disk already must be the same, so bytes of two files are never joined,
+   * whatever the service says of them. The others are appended.
+   * @param chunks consecutive; the writer owns them from then on
+   * @param position of the first byte in the file; not behind the end of the part
    * @returns whether the part became longer
-   * @throws FILE_CORRUPT when they are not the same, LOCAL_DISK
+   * @throws FILE_CORRUPT when the bytes differ, LOCAL_DISK
    */
   async take(chunks: readonly Buffer[], position: number): Promise<boolean> {
     const fresh: Buffer[] = [];
@@ -47,7 +47,7 @@ export class PartWriter {
     return fresh.length > 0;
   }
 
-  /** All that was written survives a loss of power. @throws LOCAL_DISK */
+  /** After it, everything written survives a loss of power. @throws LOCAL_DISK */
   async sync(): Promise<void> {
     await onDisk(this.#path, () => this.#handle.sync());
   }
@@ -77,14 +77,14 @@ export class PartWriter {
 }
 
 /**
- * Frees what is on disk now: left to the collector, 60 MB of it pile up [measured], since it does not lie in its heap. A
- * chunk that shares its buffer with others is left alone.
+ * Frees a chunk that is on disk. Left to the garbage collector, 60 MB of chunks pile up [measured], since they are outside
+ * its heap. A chunk that shares its buffer stays.
  */
 function free({ buffer, byteLength }: Buffer): void {
   if (buffer instanceof ArrayBuffer && byteLength === buffer.byteLength) buffer.transfer(0);
 }
 
-/** The chunks without so many bytes at their start: a write may take less than it was given. */
+/** The chunks without their first bytes: a write may take fewer bytes than it got. */
 function without(chunks: readonly Buffer[], bytes: number): readonly Buffer[] {
   let skipped = 0;
   return chunks.flatMap((chunk) => {

@@ -1,16 +1,15 @@
-/** The name in a Content-Disposition header, in every form that servers send. Pure. */
+/** The file names in a Content-Disposition header, in every form that servers send. Pure. */
 
 /** A parameter: `name=token` or `name="quoted"`. */
 const PARAMETER = /;\s*([^\s=;]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^;]*))/gsu;
-/** RFC 2047, which is not meant for HTTP, and sent all the same. */
+/** RFC 2047. It is not meant for HTTP, but servers send it. */
 const ENCODED_WORD = /^=\?([^?]+)\?([bq])\?([^?]*)\?=$/iu;
-/** No file is called so; longer ones are not looked at. */
+/** Longer headers are ignored. */
 const MAX_HEADER = 8192;
 
 /**
- * The names that a header gives, the best first, as they are written: not safe on disk. `filename*` (RFC 8187) goes before
- * `filename` (RFC 6266, 4.3); of the latter also what is left when its percent signs are taken for an encoding, as
- * browsers take them.
+ * The names in a header, the best first, as they are written: not safe on disk. `filename*` (RFC 8187) goes before `filename`
+ * (RFC 6266, 4.3). A `filename` with percent signs is also given decoded, as browsers read it.
  * @param header one character per byte, as HTTP headers are read
  */
 export function suggestedNames(header: string): string[] {
@@ -20,7 +19,7 @@ export function suggestedNames(header: string): string[] {
   const parts = new Map<number, string>();
   let encodedParts = false;
   for (const [, field = '', quoted, token = ''] of `;${afterType(header)}`.matchAll(PARAMETER)) {
-    // A backslash before anything else is a part of a Windows path: without it the path's segments would be joined.
+    // Any other backslash belongs to a Windows path: removing it would join the segments.
     const value = quoted === undefined ? token.trim() : quoted.replace(/\\(["\\])/gu, '$1');
     const key = field.toLowerCase();
     const [, number, star] = /^filename\*(\d{1,2})(\*?)$/u.exec(key) ?? [];
@@ -36,7 +35,7 @@ export function suggestedNames(header: string): string[] {
   return [...new Set(names.map((name) => String(name).trim()))];
 }
 
-/** Parameters without the leading `attachment`, which some servers leave out. */
+/** The parameters, without the leading `attachment`, which some servers omit. */
 function afterType(header: string): string {
   return /^\s*[^\s=;"]+\s*(?:;|$)/u.test(header) ? header.slice(header.search(/;|$/u) + 1) : header;
 }
@@ -47,13 +46,13 @@ function joined(parts: ReadonlyMap<number, string>, encoded: boolean): string | 
   return encoded ? decodeExtended(text.join('')) : asUtf8(text.join(''));
 }
 
-/** Many servers send UTF-8 where the standard has ASCII. */
+/** Many servers send UTF-8, where the standard asks for ASCII. */
 function asUtf8(value: string): string {
   const bytes = Buffer.from(value, 'latin1');
   return bytes.toString('latin1') === value ? (decode(bytes, 'utf-8') ?? value) : value;
 }
 
-/** `charset'language'percent-encoded`; some leave the first two out. */
+/** `charset'language'percent-encoded`. Some servers omit the first two. */
 function decodeExtended(value: string): string | null {
   const [, charset = 'utf-8', encoded = value] = /^([^']*)'[^']*'(.*)$/su.exec(value) ?? [];
   const bytes = percentBytes(encoded);
@@ -85,7 +84,7 @@ function encodedWord(value: string): string | null {
   return bytes === null ? null : decode(bytes, charset);
 }
 
-/** Null for a charset that is not known, and for bytes that are not of it. */
+/** Null: the charset is unknown, or the bytes are not valid in it. */
 function decode(bytes: Uint8Array, charset: string): string | null {
   try {
     return new TextDecoder(charset, { fatal: true }).decode(bytes);

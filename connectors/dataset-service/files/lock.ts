@@ -1,18 +1,18 @@
-/** A lock file, so that two processes never write one download. */
+/** Lock files: two processes never write one download. */
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, link, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { isAlive, processIdentity } from '../../../src/common/process-identity.ts';
 import { ifMissing, onDisk } from './store.ts';
 
-/** How often an owner shows that it is there. */
+/** Milliseconds between two heartbeats of an owner. */
 const BEAT_MS = 10_000;
 /**
- * An owner that this process cannot look at (another container, another boot) counts as gone after this long without
- * a beat: otherwise a container killed in the middle would leave a lock that nobody ever opens.
+ * An owner that this process cannot see (another container, another boot) counts as dead after this long without a
+ * heartbeat: otherwise the lock of a killed container would stay for ever.
  */
 const SILENT_MS = 60_000;
-/** Others may take and let go of the lock between two looks; this many times is no chance any more. */
+/** Others may take and release the lock between two looks, but hardly this often. */
 const MAX_TRIES = 20;
 
 interface Content {
@@ -21,7 +21,7 @@ interface Content {
   readonly nonce: string;
 }
 
-/** A lock that is held. */
+/** A lock that this process holds. */
 export class Lock {
   readonly #path: string;
   readonly #handle: FileHandle;
@@ -36,14 +36,14 @@ export class Lock {
     this.#nonce = nonce;
     this.#text = text;
     this.#timer = setInterval(() => {
-      this.#beat = this.#beat.then(() => this.#show());
+      this.#beat = this.#beat.then(() => this.#sendHeartbeat());
     }, BEAT_MS);
-    // The download keeps the process alive, its lock need not.
+    // The download keeps the process alive, not its lock.
     this.#timer.unref();
   }
 
   /**
-   * Takes the lock, over a dead owner's too.
+   * Takes the lock, also from a dead owner.
    * @throws RUN_ELSEWHERE when it is held, LOCAL_DISK
    */
   static async take(path: string): Promise<Lock> {
@@ -65,12 +65,12 @@ export class Lock {
     });
   }
 
-  /** Whether the lock is still this one: a process that slept for long may have lost it. */
+  /** Whether this process still holds the lock: one that was suspended for long may have lost it. */
   async held(): Promise<boolean> {
     return (await readContent(this.#path))?.nonce === this.#nonce;
   }
 
-  /** Lets go. Idempotent. */
+  /** Idempotent. */
   async release(): Promise<void> {
     clearInterval(this.#timer);
     await this.#beat;
@@ -78,9 +78,25 @@ export class Lock {
     await this.#handle.close();
   }
 
-  /** Writing the same again moves the time of change by the clock of the file system. */
-  async #show(): Promise<void> {
+  /** Writes the same again: that sets the time of change, by the clock of the file system. */
+  async #sendHeartbeat(): Promise<void> {
     await this.#handle.write(this.#text, 0).catch(() => {});
+  }
+}
+
+/** Runs work under a lock; does nothing where another process holds it, and so takes care of the file. */
+export async function ifFree(path: string, work: () => Promise<void>): Promise<void> {
+  let lock: Lock;
+  try {
+    lock = await Lock.take(path);
+  } catch (error) {
+    if (error instanceof DomainsyncError && error.code === 'RUN_ELSEWHERE') return;
+    throw error;
+  }
+  try {
+    await work();
+  } finally {
+    await lock.release();
   }
 }
 
@@ -104,14 +120,14 @@ async function claim(path: string, draft: string): Promise<void> {
 async function abandoned(path: string, draft: string, content: Content): Promise<boolean> {
   const state = isAlive(content.owner);
   if (state !== 'unknown') return state === 'dead';
-  // Both times are the file system's, which may be on a machine with another clock; the draft was made just now.
+  // Both times are of the file system's clock, which may be another machine's. The draft is new.
   const [lock, now] = await Promise.all([stat(path).catch(ifMissing), stat(draft)]);
   return lock !== null && now.mtimeMs - lock.mtimeMs > SILENT_MS;
 }
 
 /**
- * Moves the lock away, rather than removing it: of several processes that found it dead one gets it, and it sees what
- * it got. Where that is the new lock of a faster one, it is put back.
+ * Renames the lock instead of removing it. Of several processes that found the owner dead, one gets the lock and sees whose
+ * it is. The new lock of a faster process is put back.
  */
 async function clearAway(path: string, draft: string, judged: Content): Promise<void> {
   const moved = `${draft}.old`;
@@ -134,7 +150,7 @@ async function readContent(path: string): Promise<Content | null> {
       return { owner: 'owner' in parsed ? parsed.owner : null, nonce: parsed.nonce };
     }
   } catch {
-    // Falls through: not a lock of ours, or cut off by a loss of power.
+    // Not a lock of domainsync, or cut off by a loss of power.
   }
   return { owner: null, nonce: '' };
 }

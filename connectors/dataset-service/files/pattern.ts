@@ -2,11 +2,11 @@
 import type { FileDate } from '../../../src/types/index.ts';
 
 const DATE = '<date>';
-/** Any one separator, or none, but the same twice. */
+/** A date with one separator, or none, twice the same. */
 const WRITTEN = /(?<!\d)(\d{4})([-_.]?)(\d{2})\2(\d{2})(?!\d)/gu;
-/** Names and settings longer than this are not compared. */
+/** Longer names and settings never match. */
 const MAX_LENGTH = 1024;
-/** Characters that a name on disk has `_` for (filename.ts): it must match as the name itself did. */
+/** Characters that a name on disk has `_` for (filename.ts): that name must match like the original. */
 const FORBIDDEN = /[<>:"|?/\\]/gu;
 
 /** A date somewhere in a name. */
@@ -16,7 +16,7 @@ export interface DateInName {
   readonly end: number;
 }
 
-/** The dates of the calendar in a name, the last one first. */
+/** The valid dates in a name, the last one first. */
 export function datesIn(name: string): DateInName[] {
   return [...name.matchAll(WRITTEN)].reverse().flatMap((match) => {
     const [text, year, , month, day] = match;
@@ -25,7 +25,7 @@ export function datesIn(name: string): DateInName[] {
   });
 }
 
-/** The date of a name that a pattern fits, ignoring case; null: it does not fit. Of several dates that fit, the last. */
+/** The date in a name that matches a pattern, ignoring case; the last one, where several match. Null: no match. */
 export function matchPattern(name: string, pattern: string): FileDate | null {
   const at = pattern.indexOf(DATE);
   if (at === -1 || name.length > MAX_LENGTH || pattern.length > MAX_LENGTH) return null;
@@ -35,11 +35,11 @@ export function matchPattern(name: string, pattern: string): FileDate | null {
   return datesIn(name).find(fits)?.date ?? null;
 }
 
-/** The pattern that accepts a name and those of its later files; null where there is none: no date, or no .zst file. */
+/** The pattern that accepts a name and the names of later files; null: the name has no date or does not end in .zst. */
 export function patternFor(name: string): string | null {
   const date = datesIn(name)[0];
   if (date === undefined || !/\.zst$/iu.test(name) || name.length > MAX_LENGTH) return null;
-  // What the configuration would read as something else is left open.
+  // The configuration reads these characters in another way, so `*` replaces them.
   const open = (text: string): string => text.replace(/[<>/\\$\p{Cc}]+/gu, '*').replace(/\*{2,}/gu, '*');
   return `${open(name.slice(0, date.start))}${DATE}${open(name.slice(date.end))}`;
 }
@@ -48,7 +48,7 @@ function plain(text: string): string {
   return text.toLowerCase().replace(FORBIDDEN, '_');
 }
 
-/** Whether a text fits a pattern with `*`. Takes at most the product of their lengths, whatever they are. */
+/** Whether a text matches a pattern with `*`. Takes at most the product of their lengths in steps. */
 function matches(text: string, pattern: string): boolean {
   let at = 0;
   let inPattern = 0;
@@ -72,7 +72,7 @@ function matches(text: string, pattern: string): boolean {
   return inPattern === pattern.length;
 }
 
-/** Within what a table's Date column can hold. */
+/** Whether a date is valid, and in the range of ClickHouse's Date. */
 function isCalendarDate(date: string): boolean {
   if (date < '1970-01-01' || date > '2149-06-06') return false;
   const time = Date.parse(`${date}T00:00:00Z`);

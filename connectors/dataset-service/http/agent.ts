@@ -1,26 +1,29 @@
-/** Connections to the service: direct, or through the proxies that the environment names. */
+/** Connections to the service: direct, or through the proxies of the environment. */
 import { Agent, Dispatcher, EnvHttpProxyAgent } from 'undici';
-import { isThisMachine } from './loopback.ts';
+import { isLoopback } from './loopback.ts';
 
 const CONNECT_MS = 10_000;
 
-/** Proxies by the scheme of the URL asked for, as URLs; empty: none. They may hold a user and a password. */
+/** Proxies by the scheme of the requested URL, as URLs; empty: none. They may hold a user and a password. */
 export interface ProxySettings {
   readonly httpProxy: string;
   readonly httpsProxy: string;
-  /** Hosts that are asked directly, as NO_PROXY lists them. */
+  /** Hosts that are connected to directly, as NO_PROXY lists them. */
   readonly noProxy: string;
 }
 
-/** What keeps connections and hands requests to them. To be destroyed in the end. */
+/** The dispatcher of requests, with its connections. The caller destroys it. */
 export function createAgent(proxy: ProxySettings | undefined): Dispatcher {
   const options = { allowH2: false, connectTimeout: CONNECT_MS };
   const direct = new Agent(options);
-  // All three are given: what is not, undici would read from the environment itself, which only config/ may.
+  // All three settings are given: undici reads a missing one from the environment, which only config/ may read.
   return proxy === undefined ? direct : new ByHost(direct, new EnvHttpProxyAgent({ ...options, ...proxy }));
 }
 
-/** Asks this machine directly, wherever a redirect led there from: to a proxy it is another, and the key would be open to it. */
+/**
+ * Connects to this machine directly, also after a redirect: for a proxy `localhost` is another machine, and the proxy would
+ * see the key.
+ */
 class ByHost extends Dispatcher {
   readonly #direct: Dispatcher;
   readonly #proxied: Dispatcher;
@@ -33,7 +36,7 @@ class ByHost extends Dispatcher {
 
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     const { origin } = options;
-    const own = origin !== undefined && isThisMachine(new URL(origin).hostname);
+    const own = origin !== undefined && isLoopback(new URL(origin).hostname);
     return (own ? this.#direct : this.#proxied).dispatch(options, handler);
   }
 
@@ -42,9 +45,9 @@ class ByHost extends Dispatcher {
   }
 }
 
-/** The proxies for a person, where a host is asked through them: where they are, without user and password. '': it is not. */
+/** The hosts of the proxies for a person, without user and password. '': requests to the host go directly. */
 export function describeProxy(host: string, { httpProxy, httpsProxy }: ProxySettings): string {
-  if (isThisMachine(host)) return '';
+  if (isLoopback(host)) return '';
   const hosts = [httpsProxy, httpProxy].flatMap((url) => (URL.canParse(url) ? [new URL(url).host] : []));
   return [...new Set(hosts)].join(' and ');
 }

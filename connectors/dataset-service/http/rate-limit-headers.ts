@@ -1,8 +1,6 @@
-/** What an answer's headers tell of the rate limit, in every form that is in use (none is specified). Pure. */
-import type { RateNews } from '../../../src/types/index.ts';
-
-/** Looks a header up by its name in lower case. */
-export type HeaderOf = (name: string) => string | null;
+/** The rate limit in the headers of a response, in every form that is in use (none is specified). Pure. */
+import type { RateLimitReport } from '../../../src/types/index.ts';
+import type { HeaderOf } from './content.ts';
 
 /** Larger numbers are seconds since 1970, not seconds from now: no service asks for thirty years. */
 const EPOCH_SECONDS = 1_000_000_000;
@@ -10,13 +8,12 @@ const EPOCH_SECONDS = 1_000_000_000;
 const EPOCH_MILLISECONDS = 100_000_000_000;
 
 /**
- * What an answer tells of the limit, by Retry-After (seconds or an HTTP date), and by the first there is of `RateLimit`
- * (structured fields; drafts 07 and later of the IETF's ratelimit-headers), `RateLimit-*` (earlier drafts) and
- * `X-RateLimit-*` (seconds, from now or since 1970).
- * @param now milliseconds since 1970, used where the answer has no Date of its own
+ * Reads Retry-After (seconds or an HTTP date), and the first of these that is there: `RateLimit` (structured fields; drafts 07
+ * and later of the IETF's ratelimit-headers), `RateLimit-*` (earlier drafts), `X-RateLimit-*` (seconds from now or since 1970).
+ * @param now milliseconds since 1970; replaces a missing Date header
  */
-export function rateNews(status: number, header: HeaderOf, now: number): RateNews {
-  // Moments are of the service's clock, which need not agree with ours.
+export function parseRateLimit(status: number, header: HeaderOf, now: number): RateLimitReport {
+  // Dates are of the service's clock, which may differ from ours.
   const date = Date.parse(header('date') ?? '');
   const then = Number.isNaN(date) ? now : date;
   const { remaining, resetMs } = structured(header) ?? plain(header, then);
@@ -24,13 +21,7 @@ export function rateNews(status: number, header: HeaderOf, now: number): RateNew
   return { limited: status === 429, remaining, resetMs, retryAfterMs };
 }
 
-/** Milliseconds that an answer which refuses asks to wait; undefined when it does not say. */
-export function askedToWait(header: HeaderOf, now: number): number | undefined {
-  const { retryAfterMs, resetMs } = rateNews(429, header, now);
-  return retryAfterMs ?? resetMs ?? undefined;
-}
-
-type Quota = Pick<RateNews, 'remaining' | 'resetMs'>;
+type Quota = Pick<RateLimitReport, 'remaining' | 'resetMs'>;
 
 function retryAfter(value: string | null, then: number): number | null {
   const text = value?.trim() ?? '';
@@ -63,8 +54,8 @@ function moment(value: string | null, then: number): number | null {
 }
 
 /**
- * `RateLimit: "name";r=50;t=30`, one item for each policy, of which the scarcest counts; the window of a policy stands in
- * for a missing `t`. Draft 07 wrote `limit=100, remaining=50, reset=30`. Null: there is no such header.
+ * `RateLimit: "name";r=50;t=30`, one item for each policy. The policy with the fewest requests left counts; its window
+ * replaces a missing `t`. Draft 07 has `limit=100, remaining=50, reset=30`. Null: there is no such header.
  */
 function structured(header: HeaderOf): Quota | null {
   const value = header('ratelimit');
@@ -89,7 +80,7 @@ interface Member {
   of(parameter: string): number | null;
 }
 
-/** The items of a list of structured fields (RFC 9651); commas and semicolons inside of quotes do not count. */
+/** The items of a list of structured fields (RFC 9651). Commas and semicolons in quotes do not separate. */
 function membersOf(value: string): Member[] {
   const items = value.match(/(?:"(?:[^"\\]|\\.)*"|[^,"])+/gu) ?? [];
   return items.map((item) => {

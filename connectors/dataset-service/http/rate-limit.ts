@@ -1,71 +1,64 @@
-/** The rate limits of the service, kept before it has to refuse: for one process and one key, in memory. */
+/** Keeps the requests of one process and one key within the service's rate limits, in memory. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { asDomainsyncError, DomainsyncError } from '../../../src/common/errors.ts';
-import type { RateLimiter, RateNews, ServiceRoute } from '../../../src/types/index.ts';
+import type { RateLimiter, RateLimitReport, ServiceRoute } from '../../../src/types/index.ts';
+import { ENDPOINTS } from '../endpoints.ts';
 
-/** Requests per minute (service-spec 8). That of the last is not specified: taken like the other public one. */
-export const LIMITS: Readonly<Record<ServiceRoute, number>> = {
-  datasets: 60,
-  preview: 30,
-  sample: 30,
-  me: 200,
-  orders: 200,
-  downloads: 200,
-  download: 240,
-  'download-slice': 240,
-  openapi: 60,
-};
+/** Requests per minute. */
+export const LIMITS = Object.fromEntries(
+  Object.entries(ENDPOINTS).map(([route, { limit }]) => [route, limit]),
+) as Readonly<Record<ServiceRoute, number>>;
 
-/** Half a second over the minute: of two requests a minute apart the first may travel longer, and count as later. */
+/** Half a second over the minute: a request may travel longer than one a minute later, and count as later at the service. */
 const WINDOW_MS = 60_500;
-/** Nobody waits longer than this for one request: the error tells how long it would be. */
+/** The longest wait for one request. Beyond it the error says how long the wait would be. */
 const MAX_WAIT_MS = 15 * 60_000;
-/** After a refusal that names no time: the tries of one retry budget then span the minute. */
+/** The wait after a 429 without a time, as a share of the window: the attempts of one retry budget then span the minute. */
 const BLIND_SHARE = 1 / 6;
 
-export interface LocalLimiterOptions {
+interface LocalLimiterOptions {
   readonly limits?: Partial<Record<ServiceRoute, number>>;
-  /** Milliseconds in which so many requests may be sent. */
+  /** Milliseconds for which a limit counts. */
   readonly windowMs?: number;
   readonly maxWaitMs?: number;
-  /** Told of each wait, for the log. */
+  /** Called for each wait, for the log. */
   readonly onWait?: (route: ServiceRoute, milliseconds: number) => void;
 }
 
-/** A limiter for the requests of this process. A burst within the limit, and a request alone, never wait. */
+/** A limiter for this process. A burst within the limit never waits. */
 export function createLocalRateLimiter(options: LocalLimiterOptions = {}): RateLimiter {
   const { limits = {}, windowMs = WINDOW_MS, maxWaitMs = MAX_WAIT_MS, onWait } = options;
-  const gates = new Map<ServiceRoute, Gate>();
-  const gateOf = (route: ServiceRoute): Gate => {
-    const gate = gates.get(route) ?? new Gate(limits[route] ?? LIMITS[route], windowMs);
-    gates.set(route, gate);
-    return gate;
+  const windows = new Map<ServiceRoute, RouteWindow>();
+  const windowOf = (route: ServiceRoute): RouteWindow => {
+    const window = windows.get(route) ?? new RouteWindow(limits[route] ?? LIMITS[route], windowMs);
+    windows.set(route, window);
+    return window;
   };
   return {
     async acquire(route, signal) {
-      const gate = gateOf(route);
-      const turn = gate.queue();
+      const window = windowOf(route);
+      const turn = window.queue();
       try {
         await orAborted(turn.come, signal);
-        for (let told = false; ; told = true) {
-          const wait = gate.wait(performance.now());
+        for (let waited = false; ; waited = true) {
+          const wait = window.wait(performance.now());
           if (wait <= 0) break;
           if (wait > maxWaitMs) throw tooLong(route, wait);
-          if (!told) onWait?.(route, wait);
+          if (!waited) onWait?.(route, wait);
           await orAborted(sleep(wait, undefined, { signal }), signal);
         }
-        gate.take(performance.now());
+        window.take(performance.now());
       } finally {
         turn.done();
       }
     },
-    async told(route, news) {
-      gateOf(route).told(news, performance.now());
+    async report(route, report) {
+      windowOf(route).report(report, performance.now());
     },
   };
 }
 
-/** Waits for what never fails. @throws INTERRUPTED when the signal comes first */
+/** Waits for an event that never fails. @throws INTERRUPTED when the signal comes first */
 async function orAborted(event: Promise<unknown>, signal: AbortSignal): Promise<void> {
   if (signal.aborted) throw asDomainsyncError(signal.reason);
   const aborted = Promise.withResolvers<void>();
@@ -84,18 +77,18 @@ function tooLong(route: ServiceRoute, wait: number): DomainsyncError {
   return new DomainsyncError('SOURCE_RATE_LIMITED', message, { retryAfter: wait });
 }
 
-/** One route. Times are milliseconds of a clock that no change of the time of day moves. */
-class Gate {
+/** The sliding window of one route. Times are milliseconds of a monotonic clock. */
+class RouteWindow {
   readonly #limit: number;
   readonly #windowMs: number;
-  /** When the last requests were sent, the oldest first: at most `limit`, none older than the window. */
+  /** Times of the requests in the window, the oldest first; at most `limit`. */
   #sent: number[] = [];
-  /** Until then the service refuses. */
+  /** The service refuses requests until then. */
   #closedUntil = 0;
-  /** What the service said is left. Programs that share the key use it up too, and its windows are not ours. */
+  /** What the service reported as left. Other programs with the same key use it too, and its windows are not ours. */
   #quota: { left: number; until: number } | null = null;
 
-  /** The turn of whoever came last. */
+  /** The turn of the last in the queue. */
   #last: Promise<void> = Promise.resolve();
 
   constructor(limit: number, windowMs: number) {
@@ -103,7 +96,7 @@ class Gate {
     this.#windowMs = windowMs;
   }
 
-  /** First come, first served: `come` resolves with one's turn, which ends with `done`, also without having come. */
+  /** First come, first served. `come` resolves when it is the caller's turn; `done` ends the turn, also before it comes. */
   queue(): { readonly come: Promise<void>; done(): void } {
     const come = this.#last;
     const turn = Promise.withResolvers<void>();
@@ -111,7 +104,7 @@ class Gate {
     return { come, done: () => void come.then(turn.resolve) };
   }
 
-  /** How long until a request may be sent; 0 or less: now. */
+  /** The wait until a request may be sent; 0 or less: none. */
   wait(now: number): number {
     while ((this.#sent[0] ?? now) <= now - this.#windowMs) this.#sent.shift();
     if (this.#quota !== null && this.#quota.until <= now) this.#quota = null;
@@ -126,13 +119,13 @@ class Gate {
     if (this.#quota !== null) this.#quota.left -= 1;
   }
 
-  told({ limited, remaining, resetMs, retryAfterMs }: RateNews, now: number): void {
+  report({ limited, remaining, resetMs, retryAfterMs }: RateLimitReport, now: number): void {
     if (limited) {
       const wait = retryAfterMs ?? resetMs ?? this.#windowMs * BLIND_SHARE;
       this.#closedUntil = Math.max(this.#closedUntil, now + wait);
     } else if (remaining !== null && resetMs !== null) {
       if (this.#quota === null || this.#quota.until <= now) this.#quota = { left: remaining, until: now + resetMs };
-      // Answers overtake each other, and tell nothing of requests that are still on their way: the least holds.
+      // Responses overtake each other, and do not count requests that are still on their way: the least number holds.
       else this.#quota.left = Math.min(this.#quota.left, remaining);
       if (remaining === 0) this.#quota.until = Math.max(this.#quota.until, now + resetMs);
     }

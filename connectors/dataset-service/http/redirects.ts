@@ -1,34 +1,36 @@
 /**
- * Where a download route sends on to. Pure.
+ * Redirects of download routes. Pure.
  *
- * A 302 has two meanings there. By service-spec 5 and 7 it says that there is no session, so the key was not taken; but
- * services that keep their files elsewhere answer so too, with the signed URL of a file. They are told apart by where
- * it leads: to a file's name, or on to another download route, is followed; elsewhere at the service is its sign-in
- * page; another server is asked, without the key, and only a file from it counts. The other redirects (301, 303, 307,
- * 308) have one meaning and are followed.
+ * A 302 has two meanings there. By service-spec 5 and 7 there is no session: the service did not accept the key. But
+ * services that keep their files elsewhere also send a 302, with the signed URL of a file. The target tells them apart:
+ * - A URL that ends in a file's name, or is another download route of the service, is followed.
+ * - Any other URL of the service is its sign-in page.
+ * - Another server gets a request without the key, and only a file from it counts.
+ * The other redirects (301, 303, 307, 308) have one meaning and are followed.
  */
+import type { HeaderOf } from './content.ts';
 
 const STATUSES: readonly number[] = [301, 302, 303, 307, 308];
 const FILE_PATH = /\.jsonl\.zst$/iu;
 
-/** Answers in a row that send on. */
+/** The most redirects in a row. */
 export const MAX_REDIRECTS = 5;
 
-export interface Redirecting {
+interface RedirectResponse {
   readonly status: number;
   /** The Location header. */
   readonly location: string | null;
-  /** What answered so. */
+  /** The URL that redirects. */
   readonly from: URL;
   /** {base_url} of the service. */
   readonly service: URL;
   readonly apiKey: string | undefined;
 }
 
-export type Redirect =
-  /** `sure`: false where it may also lead to a sign-in page. */
+type RedirectVerdict =
+  /** `sure`: false where the URL may also be a sign-in page. */
   | { readonly kind: 'follow'; readonly url: URL; readonly sure: boolean }
-  /** The key was not taken. */
+  /** The service did not accept the key. */
   | { readonly kind: 'sign-in' }
   | { readonly kind: 'refuse'; readonly reason: string };
 
@@ -36,8 +38,8 @@ export function isRedirect(status: number): boolean {
   return STATUSES.includes(status);
 }
 
-/** What to make of a redirect. A URL to follow is given without user, password and fragment. */
-export function judgeRedirect({ status, location, from, service, apiKey }: Redirecting): Redirect {
+/** Decides what a redirect means. The URL to follow has no user, password and fragment. */
+export function judgeRedirect({ status, location, from, service, apiKey }: RedirectResponse): RedirectVerdict {
   const mayBeSignIn = status === 302 && from.origin === service.origin;
   const url = location === null ? null : URL.parse(location, from.href);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
@@ -61,10 +63,7 @@ export function judgeRedirect({ status, location, from, service, apiKey }: Redir
   return { kind: 'follow', url, sure: !mayBeSignIn || atService || toFile };
 }
 
-/** Looks a header up by its name in lower case. */
-type HeaderOf = (name: string) => string | null;
-
-/** The headers of an answer, where servers of files leave the name to the URL: it then stands for Content-Disposition. */
+/** The headers of a response. File servers leave the name to the URL: the name then replaces a missing Content-Disposition. */
 export function urlNamed(url: URL, header: HeaderOf): HeaderOf {
   const segment = decoded(url.pathname.slice(url.pathname.lastIndexOf('/') + 1));
   if (!FILE_PATH.test(segment)) return header;
@@ -75,9 +74,14 @@ export function urlNamed(url: URL, header: HeaderOf): HeaderOf {
   };
 }
 
-/** A URL as it may be shown: its query may hold a signature. */
+/** A URL without its query, which may hold a signature. */
 export function shownUrl(url: URL): string {
   return `${url.origin}${url.pathname}`;
+}
+
+/** A Location header without its query, user and password. */
+export function shownLocation(location: string): string {
+  return location.replace(/[?#].*$/su, '').replace(/\/\/[^/@]*@/u, '//');
 }
 
 function isDownloadPath(url: URL, service: URL): boolean {

@@ -1,25 +1,25 @@
-/** The body of a download, with a watchdog: a connection that went silent would otherwise be waited for for ever. */
+/** The body of a response, with a watchdog that ends a silent connection. */
 import { DomainsyncError } from '../../../src/common/errors.ts';
-import type { Answer } from './client.ts';
+import type { HttpResponse } from './client.ts';
 
-/** Received, but not taken yet: at this many bytes the connection is paused. */
+/** The connection is paused while so many bytes are queued. */
 const QUEUE_BYTES = 1024 * 1024;
 
-/** Bytes of a body, in chunks one behind the other; `length` is that of all. */
+/** Consecutive chunks of a body; `length` is their sum. */
 export interface Received {
   readonly chunks: readonly Buffer[];
   readonly length: number;
 }
 
 /**
- * The chunks of a body, as many at a time as have come: each write to the disk, and each word to the readers, costs more
- * than the 64 KiB of a chunk do. All that came before a fault is given before the fault is thrown: a body read as a stream
- * would drop what it had buffered, and each of many short cuts would fetch that again. Only time spent waiting for a
- * chunk counts as silence, so that a slow disk is no stall. Leaving early breaks the body off.
- * @param stallMs milliseconds without a byte after which the body is broken off
- * @throws SOURCE_UNAVAILABLE when it stalled; what the connection throws
+ * Yields the chunks of a body, all that have come at a time: a write to the disk and a wake-up of the readers cost more than
+ * the 64 KiB of a chunk. Everything received before a fault is yielded before the fault is thrown: a stream drops its buffer
+ * at an error, and many short cuts would fetch those bytes again and again. Only waiting for a chunk counts as silence, so a
+ * slow disk is no stall. Leaving the loop destroys the body.
+ * @param stallMs milliseconds without a byte after which the body is given up
+ * @throws SOURCE_UNAVAILABLE after a stall; the error of the connection
  */
-export async function* watched(body: Answer['body'], stallMs: number): AsyncGenerator<Received, void, undefined> {
+export async function* watched(body: HttpResponse['body'], stallMs: number): AsyncGenerator<Received, void, undefined> {
   const queue = new Queue(body);
   try {
     for (;;) {
@@ -37,16 +37,16 @@ export async function* watched(body: Answer['body'], stallMs: number): AsyncGene
   }
 }
 
-/** Takes what a body sends as soon as it comes, and pauses it while there is enough. */
+/** Queues what a body sends, and pauses the body while the queue is full. */
 class Queue {
-  readonly #body: Answer['body'];
+  readonly #body: HttpResponse['body'];
   #chunks: Buffer[] = [];
   #bytes = 0;
   #wake: () => void = () => {};
   ended = false;
   failure: Error | undefined;
 
-  constructor(body: Answer['body']) {
+  constructor(body: HttpResponse['body']) {
     this.#body = body;
     body.on('data', (chunk: Buffer) => {
       this.#add(chunk);
@@ -58,7 +58,7 @@ class Queue {
       this.#wake();
     });
     body.on('error', (error: Error) => {
-      // While it was paused the stream went on buffering a little; an error leaves that to be read.
+      // A paused stream buffers a little more; after an error that is still there to be read.
       const buffered: Buffer | null = body.read();
       if (buffered !== null) this.#add(buffered);
       this.failure ??= error;
@@ -83,7 +83,7 @@ class Queue {
     return received;
   }
 
-  /** True when there is news, false when there was none for so long. */
+  /** Waits for data, the end or a failure. @returns false: there was none in this time */
   change(milliseconds: number): Promise<boolean> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, milliseconds, false);

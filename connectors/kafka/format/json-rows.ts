@@ -1,4 +1,7 @@
-/** Rows as the JSON values of messages, written in WebAssembly: see assembly/json.ts for what a value looks like. */
+/**
+ * Room `format/`: rows as messages. This file has the JSON values, which WebAssembly writes (see assembly/json.ts for their
+ * layout); key-writer.ts and message-writer.ts are the row writers of the two passes.
+ */
 import type { ScanExports } from '../../../src/scan/module.ts';
 import { ScannedRows } from '../../../src/scan/scanned-rows.ts';
 import type { Column, Where } from '../../../src/types/index.ts';
@@ -18,19 +21,19 @@ interface JsonExports extends ScanExports {
 const TOLD_NUMBERS = 7;
 const TWO_32 = 2 ** 32;
 
-/** Where a row lies in `bytes`. */
+/** The place of a row in `bytes`. */
 export interface JsonRow {
   readonly bytes: Buffer;
   readonly key: number;
   readonly keyEnd: number;
   readonly value: number;
   readonly valueEnd: number;
-  /** Up to here the value counts as a change. */
+  /** The end of the part of the value that counts as a change. */
   readonly countedEnd: number;
   readonly line: number;
 }
 
-/** What both passes share. A subclass takes the finished rows in `rowEnded`. */
+/** The row writer that both passes share. A subclass takes the finished rows in `rowEnded`. */
 export abstract class JsonRows extends ScannedRows<JsonExports> {
   constructor(columns: readonly Column[], where: Where) {
     super(new URL('./json.wasm', import.meta.url), columns, where, (exports, listedKeys) =>
@@ -44,7 +47,7 @@ export abstract class JsonRows extends ScannedRows<JsonExports> {
     }
   }
 
-  /** A row is whole. It is only lent, and so is what tells of it. */
+  /** Takes a finished row. The row and its memory are lent for the call. */
   protected abstract rowEnded(row: JsonRow): void;
   protected abstract taken(): Uint8Array<ArrayBuffer>;
 

@@ -1,4 +1,4 @@
-/** The row writer of the first pass: of each row only its key, the hash of its message, and its line (PublishedLoad). */
+/** The row writer of the first pass: the key of each row, the hash of its message, and its line, as PublishedLoad stages them. */
 import { writeLeb128 } from '../../../src/common/leb128.ts';
 import type { Column, RowWriter, Where } from '../../../src/types/index.ts';
 import { type Compression, compress } from '../protocol/compression.ts';
@@ -6,7 +6,7 @@ import { messageBytes } from '../protocol/record-batch.ts';
 import { type JsonRow, JsonRows } from './json-rows.ts';
 import { hashCounted } from './value-hash.ts';
 
-/** What decides whether a message fits. Plain data. */
+/** What decides whether a message fits into the topic. Plain data. */
 export interface KeyWriterOptions {
   readonly maxMessageBytes: number;
   readonly compression: Compression;
@@ -14,12 +14,12 @@ export interface KeyWriterOptions {
   readonly headerBytes: number;
 }
 
-/** A domain has at most 253 bytes; hash, line, and two lengths of at most five. */
+/** The most bytes of a row: a domain of 253, hash, line, and lengths. */
 const ROW_BYTES = 2 + 253 + 16 + 8 + 10;
 const FIRST_CAPACITY = 64 * 1024;
-/** A batch is compressed with key and headers in it: it may come out this much larger than what is tried here. */
+/** A batch also has key and headers in it: compressed, it may be so much larger than the value alone. */
 const SLACK = 1024;
-/** How much of a refused message is kept, in bytes (contract 3, `raw`). */
+/** Bytes that are kept of a refused message (contract 3, `raw`). */
 const RAW_BYTES = 64 * 1024;
 
 export function createRowWriter(columns: readonly Column[], options: unknown, where: Where): RowWriter {
@@ -58,7 +58,7 @@ class KeyWriter extends JsonRows {
     return taken;
   }
 
-  /** Why no message can be made of the row; empty: one can. What is large is compressed to see, as it would be sent. */
+  /** Why the row cannot become a message; empty: it can. A large value is compressed to find out. */
   #refusal(keyBytes: number, bytes: Buffer, value: number, valueEnd: number): string {
     const { maxMessageBytes, compression, headerBytes } = this.#options;
     const plain = messageBytes(keyBytes, valueEnd - value, headerBytes);

@@ -1,4 +1,4 @@
-/** The row writer of the second pass: rows as messages, in record batches that are ready but for their producer. */
+/** The row writer of the second pass: rows as messages, in record batches that lack only their producer. */
 import type { Column, RowWriter, Where } from '../../../src/types/index.ts';
 import { type BatchOptions, RecordBatches } from '../protocol/record-batch.ts';
 import { type JsonRow, JsonRows } from './json-rows.ts';

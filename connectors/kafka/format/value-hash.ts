@@ -1,16 +1,16 @@
-/** The hash by which two published values are told apart; see assembly/json.ts for how a value is laid out. */
+/** The hash by which a published value is compared. See assembly/json.ts for the layout of a value. */
 import { createHash, hash } from 'node:crypto';
 import { type Column, HASH_BYTES } from '../../../src/types/index.ts';
 
 /** `2024-01-31T10:20:30.123Z`. */
 const ISO_TIME_BYTES = 24;
 
-/** Of the part of a value that counts as a change. Cut to 128 bits: no two rows of any file will ever meet by chance. */
+/** The hash of the part of a value that counts as a change. 128 bits: rows of a file do not collide by chance. */
 export function hashCounted(counted: Buffer): Buffer {
   return hash('sha256', counted, 'buffer').subarray(0, HASH_BYTES);
 }
 
-/** What `hashCounted` gave when a value was written, from the value as it was read back. */
+/** Computes from a value that was read back the hash that `hashCounted` gave when it was written. */
 export class ValueHasher {
   readonly #tail: readonly { readonly withTime: Buffer; readonly withNull: Buffer }[];
 
@@ -21,7 +21,7 @@ export class ValueHasher {
       .reverse();
   }
 
-  /** A value that was written with other columns hashes as a whole: it differs from all that are written now. */
+  /** A value with other columns gets a hash that differs from those of all values written now. */
   hash(value: Buffer): Buffer {
     let end = value.length - 1;
     for (const { withTime, withNull } of this.#tail) {

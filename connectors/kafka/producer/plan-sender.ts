@@ -1,29 +1,29 @@
-/** The second pass: the lines of a plan, then the domains that are gone, each transaction with the record of how far it is. */
+/** The second pass: sends the lines of a plan, then the deletions, and says when a transaction ends. */
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { EncodedBlock, LoadResult, PublishedLoad, RereadFile, SecondPass } from '../../../src/types/index.ts';
-import { type BatchOptions, batchesOf, RecordBatches } from '../protocol/record-batch.ts';
+import { type BatchOptions, batchesOf, RecordBatches, type TopicBatch } from '../protocol/record-batch.ts';
 import type { ProgressRecord, PublishedFile } from '../topics/progress.ts';
 import type { Publisher } from './publisher.ts';
 
-/** A transaction is ended when it is so old: well below the time after which brokers abort it. */
+/** A transaction ends at this age: well below the time after which brokers abort it. */
 const TRANSACTION_AGE_MS = 5_000;
-/** Domains whose deletion is one part of a transaction. */
+/** Domains that are read from the plan at a time. */
 const DELETIONS_AT_ONCE = 20_000;
 
-export interface PlanSenderOptions {
+interface PlanSenderOptions {
   readonly topic: string;
   readonly load: PublishedLoad;
   readonly publisher: Publisher;
   readonly result: LoadResult;
-  /** What of the records is the same for all of the plan. */
+  /** The fields of the records that are the same for the whole plan. */
   readonly record: Omit<ProgressRecord, 'messages' | 'line' | 'deleted_to' | 'finished' | 'held' | 'ends'>;
-  /** What was published to its end before. */
+  /** The file that was published completely before. */
   readonly held: PublishedFile | null;
-  /** Rows that the lines gave. */
+  /** Rows that the lines became. */
   readonly rowsRead: number;
   readonly encoding: SecondPass['encoding'];
   readonly deletions: BatchOptions;
-  /** A transaction is ended when it has so many bytes. */
+  /** A transaction ends when it has so many bytes. */
   readonly transactionBytes: number;
   readonly signal: AbortSignal;
 }
@@ -33,20 +33,20 @@ export class PlanSender {
   #messages: number;
   #line: number;
   #deletedTo: string | null;
-  /** Payloads that are freed once they are committed. */
+  /** Payloads of the open transaction, freed after its commit. */
   #payloads: EncodedBlock['payload'][] = [];
 
   constructor(options: PlanSenderOptions) {
     this.#options = options;
     const { record, publisher } = options;
     const { committed } = publisher;
-    const going = committed?.plan === record.plan ? committed : null;
-    this.#messages = going?.messages ?? 0;
-    this.#line = going?.line ?? 1;
-    this.#deletedTo = going?.deleted_to ?? null;
+    const resumed = committed?.plan === record.plan ? committed : null;
+    this.#messages = resumed?.messages ?? 0;
+    this.#line = resumed?.line ?? 1;
+    this.#deletedTo = resumed?.deleted_to ?? null;
   }
 
-  /** Sends what has not been sent yet, and records the file as published. @returns the last record */
+  /** Sends what is not sent yet, and records the file as published. @returns the last record */
   async send(reread: RereadFile): Promise<ProgressRecord> {
     const { result, record, publisher, signal } = this.#options;
     if (this.#upserts() > this.#messages) await reread(this.#pass());
@@ -81,7 +81,7 @@ export class PlanSender {
           throw changed(`${counts.rows} rows in place of ${planned.get(number)}`);
         planned.delete(number);
         this.#payloads.push(payload);
-        await this.#options.publisher.add(this.#outgoing(payload), signal);
+        await this.#options.publisher.add(this.#batchesOf(payload), signal);
         this.#messages += counts.rows;
         this.#line = firstLine + counts.lines;
         await this.#commitIfDue(signal);
@@ -97,7 +97,7 @@ export class PlanSender {
       if (last === undefined) return;
       const batches = new RecordBatches(deletions);
       for (const domain of domains) batches.add(Buffer.from(domain), null);
-      await publisher.add(this.#outgoing(batches.take()), signal);
+      await publisher.add(this.#batchesOf(batches.take()), signal);
       this.#messages += domains.length;
       this.#deletedTo = last;
       await this.#commitIfDue(signal);
@@ -128,7 +128,7 @@ export class PlanSender {
     return { ...record, ...point, held: { ...now, finished_at: new Date().toISOString() } };
   }
 
-  #outgoing(payload: EncodedBlock['payload']) {
+  #batchesOf(payload: EncodedBlock['payload']): TopicBatch[] {
     return batchesOf(payload).map((batch) => ({ ...batch, topic: this.#options.topic }));
   }
 
@@ -142,7 +142,7 @@ export class PlanSender {
   }
 }
 
-/** Also where the disk is at fault: then the next run downloads the file anew, and goes on with the plan. */
+/** The next run downloads the file again and continues the plan, also where the disk is at fault. */
 function changed(what: string): DomainsyncError {
   return new DomainsyncError('FILE_CORRUPT', `the local file is not what it was when it was read first: ${what}`);
 }

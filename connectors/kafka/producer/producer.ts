@@ -1,35 +1,26 @@
 /**
- * A transactional producer of record batches that are encoded already. Whatever fails ends it: nobody knows then what was
- * written, and a new one with the same id, which aborts what this one had begun, finds out by reading the progress.
+ * A transactional producer of encoded record batches. Any failure ends it, since what was written is unknown then. A new
+ * producer with the same id aborts its transaction, and finds out from the progress what was committed.
  *
- * idle -> (send) in a transaction -> (commit) idle; after a failure, or (abort), it is of no use any more.
+ * States: idle -> (send) in a transaction -> (commit) idle. After a failure or an abort it cannot be used any more.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { interrupted } from '../../../src/common/errors.ts';
 import type { Connection } from '../protocol/connection.ts';
-import { answerOf, toDomainsyncError } from '../protocol/errors.ts';
-import { type Broker, createErrorFromCode, KafkaEncoder, type Request, type Response } from '../protocol/kafkajs.ts';
-import { type Batch, sealBatch } from '../protocol/record-batch.ts';
+import { errorTypeOf, toDomainsyncError } from '../protocol/errors.ts';
+import type { Broker } from '../protocol/kafkajs.ts';
+import { produce } from '../protocol/produce.ts';
+import { sealBatch, type TopicBatch } from '../protocol/record-batch.ts';
 
-/** A transaction that is not ended in this time is aborted: it keeps all later messages from consumers. */
+/** Brokers abort a transaction after this time: an open one keeps all later messages from consumers. */
 const TRANSACTION_TIMEOUT_MS = 60_000;
 const TRANSACTION_COORDINATOR = 1;
-const PRODUCE = 0;
-/** The version that takes zstd. */
-const PRODUCE_VERSION = 7;
-const ACKS_ALL = -1;
-const ACKS_TIMEOUT_MS = 30_000;
-/** Below the brokers' default of 100 MB (socket.request.max.bytes) by far. */
+/** Far below the brokers' default of 100 MB (socket.request.max.bytes). */
 const REQUEST_BYTES = 8 * 1024 * 1024;
-/** The markers of a transaction are written after its commit was answered: the next one waits for them, a few ms. */
+/** Brokers write the markers of a transaction after they confirm its commit. The next transaction waits for them, a few ms. */
 const MARKERS_FIRST_WAIT_MS = 2;
 const MARKERS_LONGEST_WAIT_MS = 100;
 const LAST_SEQUENCE = 2 ** 31;
-
-/** A batch and where it goes. */
-export interface Outgoing extends Batch {
-  readonly topic: string;
-}
 
 /** Every method throws DomainsyncError. */
 export class Producer {
@@ -39,9 +30,9 @@ export class Producer {
   readonly #epoch: number;
   readonly #sequences = new Map<string, number>();
   readonly #inTransaction = new Set<string>();
-  /** Resolve when requests of the transaction are answered, or never will be. */
-  readonly #underWay = new Set<Promise<void>>();
-  /** Of a request nobody knows whether its broker has it, or is still to get it. */
+  /** Requests of the transaction that have no response yet. Each resolves with its response or failure. */
+  readonly #pending = new Set<Promise<void>>();
+  /** A request failed without a response: the broker may have it, or may still get it. */
   #unanswered = false;
   #ended = false;
 
@@ -53,11 +44,11 @@ export class Producer {
   }
 
   /**
-   * Takes the id's place: an older producer of the same id can send nothing any more, and what it had not committed
-   * is aborted when this returns. @throws DESTINATION_UNREACHABLE also while that is under way
+   * Fences older producers of the same id: they can send nothing any more, and their open transaction is aborted when this
+   * returns. @throws DESTINATION_UNREACHABLE also while that abort goes on
    */
   static async start(connection: Connection, transactionalId: string, signal: AbortSignal): Promise<Producer> {
-    const { producerId, producerEpoch } = await patiently(signal, () =>
+    const { producerId, producerEpoch } = await afterLastTransaction(signal, () =>
       connection.use(signal, async () => {
         const coordinator = await coordinatorOf(connection, transactionalId, signal);
         return coordinator.initProducerId({ transactionalId, transactionTimeout: TRANSACTION_TIMEOUT_MS });
@@ -66,13 +57,13 @@ export class Producer {
     return new Producer(connection, transactionalId, BigInt(producerId), producerEpoch);
   }
 
-  /** Sends batches in order, as part of the transaction. @returns the offset after each partition's last record, by `topic/partition` */
-  async send(batches: readonly Outgoing[], signal: AbortSignal): Promise<ReadonlyMap<string, bigint>> {
-    await this.#join(batches, signal);
+  /** Sends batches in order in the transaction. @returns the offset after each partition's last record, by `topic/partition` */
+  async send(batches: readonly TopicBatch[], signal: AbortSignal): Promise<ReadonlyMap<string, bigint>> {
+    await this.#addPartitions(batches, signal);
     const ends = new Map<string, bigint>();
     for (const round of rounds(batches)) {
       for (const batch of round) {
-        const key = placeOf(batch.topic, batch.partition);
+        const key = partitionKey(batch.topic, batch.partition);
         const sequence = this.#sequences.get(key) ?? 0;
         sealBatch(batch.bytes, { id: this.#id, epoch: this.#epoch }, sequence);
         this.#sequences.set(key, (sequence + batch.records) % LAST_SEQUENCE);
@@ -82,11 +73,11 @@ export class Producer {
     return ends;
   }
 
-  /** Makes everything that was sent visible, all at once. */
+  /** Makes everything that was sent visible at once. */
   async commit(signal: AbortSignal): Promise<void> {
     await this.#connection.use(signal, async () => {
       const coordinator = await coordinatorOf(this.#connection, this.#transactionalId, signal);
-      await this.#sent(async () => {
+      await this.#track(async () => {
         await coordinator.endTxn({ ...this.#identity(), transactionResult: true });
         this.#inTransaction.clear();
       });
@@ -94,34 +85,34 @@ export class Producer {
   }
 
   /**
-   * Gives up the transaction that is open, if one is: it would keep later messages of others from readers until it times
-   * out. What is under way is waited for: a message that came after its abort would stay open for ever with brokers
-   * before 4.0. Where an answer is missing for good, the transaction is left to time out. Nothing can be sent afterwards.
+   * Aborts the open transaction, if there is one: until its timeout it would keep later messages of others from readers. Waits
+   * for pending requests first: with brokers before 4.0, a message that comes after the abort stays open for ever. Where a
+   * response is lost, the transaction is left to its timeout. Nothing can be sent afterwards.
    */
   async abort(signal: AbortSignal): Promise<void> {
     this.#ended = true;
-    if (this.#underWay.size === 0 && this.#inTransaction.size === 0) return;
+    if (this.#pending.size === 0 && this.#inTransaction.size === 0) return;
     await this.#connection.use(signal, async () => {
-      await Promise.all(this.#underWay);
+      await Promise.all(this.#pending);
       if (this.#unanswered || this.#inTransaction.size === 0) return;
       const coordinator = await coordinatorOf(this.#connection, this.#transactionalId, signal);
       await coordinator.endTxn({ ...this.#identity(), transactionResult: false });
     });
   }
 
-  /** Sends a request of the transaction. It stays under way until it is answered, also when nobody waits for it any more. */
-  async #sent<T>(send: () => Promise<T>): Promise<T> {
-    // The way to the broker was found after all, and too late.
+  /** Sends a request of the transaction. It counts as pending until its response, also when nobody waits for it any more. */
+  async #track<T>(send: () => Promise<T>): Promise<T> {
+    // The broker was found only after the abort.
     if (this.#ended) throw interrupted();
-    const { promise: over, resolve } = Promise.withResolvers<void>();
-    this.#underWay.add(over);
+    const { promise: pending, resolve } = Promise.withResolvers<void>();
+    this.#pending.add(pending);
     try {
       return await send();
     } catch (error) {
-      if (answerOf(error) === undefined) this.#unanswered = true;
+      if (errorTypeOf(error) === undefined) this.#unanswered = true;
       throw error;
     } finally {
-      this.#underWay.delete(over);
+      this.#pending.delete(pending);
       resolve();
     }
   }
@@ -130,56 +121,58 @@ export class Producer {
     return { transactionalId: this.#transactionalId, producerId: String(this.#id), producerEpoch: this.#epoch };
   }
 
-  /** Partitions must be part of the transaction before anything is sent to them. */
-  async #join(batches: readonly Outgoing[], signal: AbortSignal): Promise<void> {
+  /** Adds the partitions of batches to the transaction, which must be done before anything is sent to them. */
+  async #addPartitions(batches: readonly TopicBatch[], signal: AbortSignal): Promise<void> {
     const missing = new Map<string, Set<number>>();
     for (const { topic, partition } of batches) {
-      if (this.#inTransaction.has(placeOf(topic, partition))) continue;
+      if (this.#inTransaction.has(partitionKey(topic, partition))) continue;
       missing.set(topic, (missing.get(topic) ?? new Set()).add(partition));
     }
     if (missing.size === 0) return;
     const topics = [...missing].map(([topic, partitions]) => ({ topic, partitions: [...partitions] }));
-    await patiently(signal, () =>
+    await afterLastTransaction(signal, () =>
       this.#connection.use(signal, async () => {
         const coordinator = await coordinatorOf(this.#connection, this.#transactionalId, signal);
-        await this.#sent(async () => {
+        await this.#track(async () => {
           await coordinator.addPartitionsToTxn({ ...this.#identity(), topics });
           for (const { topic, partitions } of topics) {
-            for (const partition of partitions) this.#inTransaction.add(placeOf(topic, partition));
+            for (const partition of partitions) this.#inTransaction.add(partitionKey(topic, partition));
           }
         });
       }),
     );
   }
 
-  /** One request to each leader. */
-  async #produce(round: readonly Outgoing[], signal: AbortSignal): Promise<readonly (readonly [string, bigint])[]> {
-    const byLeader = new Map<number, Outgoing[]>();
+  /** Sends one request to each leader. @returns the offset after each batch */
+  async #produce(round: readonly TopicBatch[], signal: AbortSignal): Promise<readonly (readonly [string, bigint])[]> {
+    const byLeader = new Map<number, TopicBatch[]>();
     for (const batch of round) {
       const places = await this.#connection.partitions(batch.topic, signal);
       const leader = places.find(({ partition }) => partition === batch.partition)?.leader ?? -1;
       byLeader.set(leader, [...(byLeader.get(leader) ?? []), batch]);
     }
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       [...byLeader].map(([leader, batches]) =>
         this.#connection.use(signal, async (cluster) => {
           const broker = await cluster.findBroker({ nodeId: leader });
-          const request = produceRequest(this.#transactionalId, batches);
-          return this.#sent(() => broker.connectionPool.send({ request, response: PRODUCED }));
+          return this.#track(() => produce(broker, this.#transactionalId, batches));
         }),
       ),
     );
-    const records = new Map(round.map((batch) => [placeOf(batch.topic, batch.partition), BigInt(batch.records)]));
-    return answers.flat().map(({ key, baseOffset }) => [key, baseOffset + (records.get(key) ?? 0n)] as const);
+    const records = new Map(round.map((batch) => [partitionKey(batch.topic, batch.partition), BigInt(batch.records)]));
+    return responses.flat().map(({ topic, partition, baseOffset }) => {
+      const key = partitionKey(topic, partition);
+      return [key, baseOffset + (records.get(key) ?? 0n)] as const;
+    });
   }
 }
 
-/** The key of what is kept of a partition. */
-function placeOf(topic: string, partition: number): string {
+/** A partition as the key of a map. */
+function partitionKey(topic: string, partition: number): string {
   return `${topic}/${partition}`;
 }
 
-/** Which broker keeps the transactions of an id. */
+/** The broker that keeps the transactions of an id. */
 async function coordinatorOf(connection: Connection, transactionalId: string, signal: AbortSignal): Promise<Broker> {
   return connection.use(signal, async (cluster) => {
     const any = await cluster.brokerPool.findConnectedBroker();
@@ -191,91 +184,35 @@ async function coordinatorOf(connection: Connection, transactionalId: string, si
   });
 }
 
-/** Tries again while the last transaction is still being ended. */
-async function patiently<T>(signal: AbortSignal, request: () => Promise<T>): Promise<T> {
+/** Sends a request, again and again while the brokers still end the last transaction. */
+async function afterLastTransaction<T>(signal: AbortSignal, request: () => Promise<T>): Promise<T> {
   for (let wait = MARKERS_FIRST_WAIT_MS; ; wait = Math.min(MARKERS_LONGEST_WAIT_MS, wait * 2)) {
     try {
       return await request();
     } catch (error) {
-      if (answerOf(error) !== 'CONCURRENT_TRANSACTIONS') throw toDomainsyncError(error, signal);
+      if (errorTypeOf(error) !== 'CONCURRENT_TRANSACTIONS') throw toDomainsyncError(error, signal);
     }
     await sleep(wait, undefined, { signal });
   }
 }
 
-/** A request takes one batch of a partition: the n-th batches of all go together, as far as a request's size allows. */
-function* rounds(batches: readonly Outgoing[]): Generator<Outgoing[]> {
+/** Groups batches into requests. A request takes one batch of a partition: the n-th batches of all partitions, up to the size of a request. */
+function* rounds(batches: readonly TopicBatch[]): Generator<TopicBatch[]> {
   let waiting = [...batches];
   while (waiting.length > 0) {
-    const round: Outgoing[] = [];
-    const later: Outgoing[] = [];
+    const round: TopicBatch[] = [];
+    const later: TopicBatch[] = [];
     const taken = new Set<string>();
     let bytes = 0;
     for (const batch of waiting) {
-      const key = placeOf(batch.topic, batch.partition);
+      const key = partitionKey(batch.topic, batch.partition);
       const fits = bytes === 0 || bytes + batch.bytes.length <= REQUEST_BYTES;
       (fits && !taken.has(key) ? round : later).push(batch);
       if (fits && !taken.has(key)) bytes += batch.bytes.length;
-      // Of a partition that has one here or had to wait, the next ones wait too: their order is their order in the topic.
+      // Later batches of this partition wait too: their order here is their order in the topic.
       taken.add(key);
     }
     yield round;
     waiting = later;
   }
 }
-
-function produceRequest(transactionalId: string, batches: readonly Outgoing[]): Request {
-  return {
-    apiKey: PRODUCE,
-    apiVersion: PRODUCE_VERSION,
-    apiName: 'Produce',
-    encode: async () => {
-      const topics = [...new Set(batches.map(({ topic }) => topic))];
-      const encoder = new KafkaEncoder(batches.reduce((sum, { bytes }) => sum + bytes.length + 8, 1024))
-        .writeString(transactionalId)
-        .writeInt16(ACKS_ALL)
-        .writeInt32(ACKS_TIMEOUT_MS)
-        .writeInt32(topics.length);
-      for (const topic of topics) {
-        const own = batches.filter((batch) => batch.topic === topic);
-        encoder.writeString(topic).writeInt32(own.length);
-        for (const { partition, bytes } of own) {
-          encoder.writeInt32(partition).writeInt32(bytes.length).writeBuffer(bytes);
-        }
-      }
-      return encoder;
-    },
-  };
-}
-
-interface Produced {
-  readonly key: string;
-  readonly errorCode: number;
-  readonly baseOffset: bigint;
-}
-
-/** The answer of Produce version 7. */
-const PRODUCED: Response<readonly Produced[]> = {
-  decode: async (bytes) => {
-    const produced: Produced[] = [];
-    let at = 4;
-    for (let topics = bytes.readInt32BE(0); topics > 0; topics -= 1) {
-      const length = bytes.readInt16BE(at);
-      const topic = bytes.toString('utf8', at + 2, at + 2 + length);
-      let partitions = bytes.readInt32BE(at + 2 + length);
-      at += 6 + length;
-      // Partition, error, base offset, and two offsets of no use here.
-      for (; partitions > 0; partitions -= 1, at += 30) {
-        const key = placeOf(topic, bytes.readInt32BE(at));
-        produced.push({ key, errorCode: bytes.readInt16BE(at + 4), baseOffset: bytes.readBigInt64BE(at + 6) });
-      }
-    }
-    return { produced, clientSideThrottleTime: bytes.readInt32BE(at) };
-  },
-  parse: async (decoded) => {
-    const { produced } = decoded as { readonly produced: readonly Produced[] };
-    const failed = produced.find(({ errorCode }) => errorCode !== 0);
-    if (failed !== undefined) throw createErrorFromCode(failed.errorCode);
-    return produced;
-  },
-};

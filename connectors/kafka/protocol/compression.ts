@@ -9,15 +9,12 @@ export const CODEC_MASK = 0x07;
 const CODECS = { none: 0, gzip: 1, zstd: 4 } as const;
 
 /**
- * A batch of the usual size comes out in one piece, in a buffer of its own: by default it is put together from pieces of
- * 16 KiB, which only the collector frees.
+ * A batch of the usual size is compressed into one buffer. The default are pieces of 16 KiB, which only the garbage collector
+ * frees.
  */
 const CHUNK_BYTES = 1024 * 1024;
 
-/**
- * The bytes compressed, with the number of the codec; as they are where that makes them no smaller, so that a batch
- * is never larger than its records.
- */
+/** Compresses bytes, unless that makes them no smaller: so a batch is never larger than its records. */
 export function compress(compression: Compression, bytes: Buffer): { readonly codec: number; readonly bytes: Buffer } {
   if (compression === 'none') return { codec: CODECS.none, bytes };
   const smaller =
@@ -27,9 +24,9 @@ export function compress(compression: Compression, bytes: Buffer): { readonly co
   return smaller.length < bytes.length ? { codec: CODECS[compression], bytes: smaller } : { codec: CODECS.none, bytes };
 }
 
-/** Frees what `compress` made anew, and nobody reads any more: left to the collector, 50 MB pile up [measured]. */
+/** Frees a buffer that `compress` made. Left to the garbage collector, 50 MB of them pile up [measured]. */
 export function release({ buffer }: Buffer): void {
-  // A smaller one may be part of a pool of Node's.
+  // A smaller buffer may be part of Node's pool.
   if (buffer instanceof ArrayBuffer && buffer.byteLength >= CHUNK_BYTES) buffer.transfer(0);
 }
 

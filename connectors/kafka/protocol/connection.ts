@@ -1,9 +1,12 @@
-/** The connection to a Kafka cluster: made when it is first used, made anew after it broke. */
+/**
+ * Room `protocol/`: the connection to a cluster, its errors, and the requests and record batches that domainsync encodes itself.
+ * This file connects at the first use, and again after a connection broke.
+ */
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { asDomainsyncError, DomainsyncError } from '../../../src/common/errors.ts';
-import type { Log } from '../log.ts';
-import { answerOf, toDomainsyncError } from './errors.ts';
+import type { Log } from '../../../src/types/index.ts';
+import { errorTypeOf, toDomainsyncError } from './errors.ts';
 import {
   type Cluster,
   createKafkaLogger,
@@ -13,7 +16,7 @@ import {
   WARN_LEVEL,
 } from './kafkajs.ts';
 
-/** As the configuration has them, which is as kafkajs takes them. */
+/** As the configuration has them, in the form of kafkajs. */
 export interface ConnectionOptions {
   readonly brokers: readonly string[];
   readonly ssl: boolean | object | undefined;
@@ -22,7 +25,7 @@ export interface ConnectionOptions {
 }
 
 const CONNECT_TIMEOUT_MS = 5_000;
-const SIGN_IN_TIMEOUT_MS = 10_000;
+const AUTHENTICATION_TIMEOUT_MS = 10_000;
 /** Longer than a broker waits for its replicas. */
 const REQUEST_TIMEOUT_MS = 45_000;
 const METADATA_AGE_MS = 60_000;
@@ -30,7 +33,7 @@ const KEEP_ALIVE_MS = 60_000;
 
 const NEVER = new AbortController().signal;
 
-/** A partition's place in the cluster. */
+/** A partition and the number of its leader. */
 export interface Partition {
   readonly partition: number;
   readonly leader: number;
@@ -47,8 +50,8 @@ export class Connection {
   }
 
   /**
-   * Runs requests. When one of them fails for want of an answer, the next use connects anew: of a connection that is half
-   * dead nobody knows which half. Who gives up waiting leaves it as it is: others wait for answers too.
+   * Runs requests. After a request without a response the next use connects anew, since nobody knows which part of the
+   * connection still works. An aborted use leaves the connection as it is: others wait for responses too.
    */
   async use<T>(signal: AbortSignal, requests: (cluster: Cluster) => Promise<T>): Promise<T> {
     signal.throwIfAborted();
@@ -76,7 +79,7 @@ export class Connection {
   }
 
   async close(): Promise<void> {
-    this.#forget();
+    this.#disconnect();
   }
 
   async #run<T>(requests: (cluster: Cluster) => Promise<T>): Promise<T> {
@@ -84,12 +87,12 @@ export class Connection {
     try {
       return await requests(await connected);
     } catch (thrown) {
-      if (this.#cluster === connected && isSilence(thrown)) this.#forget();
+      if (this.#cluster === connected && hasNoResponse(thrown)) this.#disconnect();
       throw thrown;
     }
   }
 
-  /** One connecting for all who ask: kafkajs counts a broker as connected before it may be asked anything. */
+  /** All users wait for the same attempt: kafkajs counts a broker as connected before it can take requests. */
   #connected(): Promise<Cluster> {
     this.#cluster ??= this.#connect();
     return this.#cluster;
@@ -98,7 +101,7 @@ export class Connection {
   async #connect(): Promise<Cluster> {
     const cluster = this.#make();
     await cluster.connect();
-    // Otherwise it knows no brokers but those of the configuration, by address.
+    // Before that it knows only the brokers of the configuration, by address.
     await cluster.refreshMetadata();
     return cluster;
   }
@@ -108,43 +111,43 @@ export class Connection {
     const sockets = new Set<Socket>();
     this.#sockets = sockets;
     return new KafkaCluster({
-      logger: createKafkaLogger({ level: WARN_LEVEL, logCreator: () => (entry) => tell(log, entry) }),
+      logger: createKafkaLogger({ level: WARN_LEVEL, logCreator: () => (entry) => forwardLog(log, entry) }),
       brokers,
       ssl: ssl === true ? {} : ssl === false ? undefined : ssl,
-      // kafkajs keeps something of its own in it, and the configuration is frozen.
+      // kafkajs writes into this object, and the configuration is frozen.
       sasl: sasl === undefined ? undefined : { ...sasl },
       clientId: 'domainsync',
       connectionTimeout: CONNECT_TIMEOUT_MS,
-      authenticationTimeout: SIGN_IN_TIMEOUT_MS,
+      authenticationTimeout: AUTHENTICATION_TIMEOUT_MS,
       requestTimeout: REQUEST_TIMEOUT_MS,
       enforceRequestTimeout: true,
       metadataMaxAge: METADATA_AGE_MS,
       allowAutoTopicCreation: false,
-      // One try for each broker named. All further patience is ours (retry.ts), which tells what it waits for.
+      // One attempt for each broker. All other retries are domainsync's own (retry.ts), which log what they wait for.
       retry: { retries: brokers.length - 1, initialRetryTime: 50, maxRetryTime: 1_000 },
       socketFactory: tracked(sockets),
     });
   }
 
-  /** Ends every socket at once: kafkajs' own farewell waits for answers that may never come. */
-  #forget(): void {
+  /** Ends every socket at once. kafkajs' own way waits for responses that may never come. */
+  #disconnect(): void {
     this.#cluster = undefined;
     for (const socket of this.#sockets) socket.destroy(new Error('closed'));
     this.#sockets = new Set();
   }
 }
 
-/** Whether a failure says that no answer came. */
-function isSilence(thrown: unknown): boolean {
-  // Of a question within this one, which has looked at it already.
+/** Whether a request failed because no response came. */
+function hasNoResponse(thrown: unknown): boolean {
+  // It comes from a nested use, which has handled it already.
   if (thrown instanceof DomainsyncError) return false;
-  // A transaction that is still being ended says nothing of the connection.
+  // The brokers still end the last transaction: the connection works.
   return (
-    toDomainsyncError(thrown, NEVER).code !== 'DESTINATION_REFUSED' && answerOf(thrown) !== 'CONCURRENT_TRANSACTIONS'
+    toDomainsyncError(thrown, NEVER).code !== 'DESTINATION_REFUSED' && errorTypeOf(thrown) !== 'CONCURRENT_TRANSACTIONS'
   );
 }
 
-/** As kafkajs makes its sockets, and remembered until they are closed. */
+/** Makes sockets as kafkajs does, and keeps them until they are closed. */
 function tracked(sockets: Set<Socket>): SocketFactory {
   return ({ host, port, ssl, onConnect }) => {
     const name = isIP(host) === 0 ? { servername: host } : {};
@@ -159,8 +162,8 @@ function tracked(sockets: Set<Socket>): SocketFactory {
   };
 }
 
-/** What kafkajs calls an error is one that it throws too, and that is waited out or told as an error of ours. */
-function tell(log: Log, { namespace, level, log: { message } }: LogEntry): void {
+/** kafkajs also throws the errors that it logs; log them at debug. Its warnings become info. */
+function forwardLog(log: Log, { namespace, level, log: { message } }: LogEntry): void {
   const text = `kafka: ${namespace}: ${message}`;
   if (level === WARN_LEVEL) log.info(text);
   else log.debug(text);

@@ -1,4 +1,4 @@
-/** CRC-32C (Castagnoli), which guards record batches; node:zlib has only the other polynomial. Four bytes a step. */
+/** CRC-32C (Castagnoli), the checksum of record batches, four bytes a step. node:zlib has only the other polynomial. */
 
 const POLYNOMIAL = 0x82f63b78;
 const TABLES = tables();
@@ -19,7 +19,7 @@ function tables(): readonly [Uint32Array, Uint32Array, Uint32Array, Uint32Array]
   return [t0, t1, t2, t3];
 }
 
-/** Of the bytes from `start` to `end`, as an unsigned number. */
+/** The checksum of the bytes from `start` to `end`, unsigned. */
 export function crc32c(bytes: Uint8Array, start: number, end: number): number {
   const [t0, t1, t2, t3] = TABLES;
   let crc = 0xffffffff;

@@ -1,9 +1,9 @@
-/** What Kafka and the way to it answer, as domainsync's codes. By type and code, never by words of a message. */
+/** Errors of Kafka and of connections as domainsync's codes: by type and code, never by the words of a message. */
 import { asDomainsyncError, DomainsyncError } from '../../../src/common/errors.ts';
 
-/** What an error of kafkajs tells; each kind has some of it. */
+/** The fields of kafkajs' errors. Each kind has some of them. */
 interface KafkaError extends Error {
-  /** The protocol's name of what a broker answered. */
+  /** The protocol's name of a broker's error code. */
   readonly type?: string;
   readonly code?: string | number;
   readonly retriable?: boolean;
@@ -11,7 +11,7 @@ interface KafkaError extends Error {
   readonly errors?: readonly KafkaError[];
 }
 
-/** Names of kafkajs' errors that say that no answer came. */
+/** Names of kafkajs' errors that mean that no response came. */
 const UNREACHABLE: ReadonlySet<string> = new Set([
   'KafkaJSConnectionError',
   'KafkaJSConnectionClosedError',
@@ -24,8 +24,8 @@ const UNREACHABLE: ReadonlySet<string> = new Set([
   'KafkaJSPartialMessageError',
 ]);
 
-/** A producer that lost its place: fenced by another, timed out, or unknown to a broker that was restarted. */
-const LOST: ReadonlySet<string> = new Set([
+/** The producer cannot go on: fenced by another, timed out, or unknown to a restarted broker. */
+const LOST_PRODUCER: ReadonlySet<string> = new Set([
   'INVALID_PRODUCER_EPOCH',
   'INVALID_PRODUCER_ID_MAPPING',
   'INVALID_TXN_STATE',
@@ -40,7 +40,7 @@ const LOST: ReadonlySet<string> = new Set([
 const CHECK = 'Check that the brokers run, and kafka.brokers, kafka.ssl and kafka.sasl.';
 const SIGN_IN = 'Check kafka.sasl: mechanism, user and password.';
 
-/** What to do, where the answer tells more than that something was refused. */
+/** Hints for error codes that say what is wrong. */
 const HINTS: Readonly<Record<string, string>> = {
   TOPIC_AUTHORIZATION_FAILED:
     'Give the user of kafka.sasl the rights to read, write and describe the topic and its .progress topic, and to create them, or create both (cleanup.policy=compact; one partition for .progress).',
@@ -83,7 +83,7 @@ export function toDomainsyncError(thrown: unknown, signal: AbortSignal): Domains
 }
 
 function protocolError(error: KafkaError, type: string): DomainsyncError {
-  const waiting = error.retriable === true || LOST.has(type) || type === 'BROKER_NOT_AVAILABLE';
+  const waiting = error.retriable === true || LOST_PRODUCER.has(type) || type === 'BROKER_NOT_AVAILABLE';
   const code = waiting ? 'DESTINATION_UNREACHABLE' : 'DESTINATION_REFUSED';
   const hint = HINTS[type] ?? (waiting ? CHECK : undefined);
   const message = `Kafka answered ${type}: ${error.message}`;
@@ -99,8 +99,8 @@ function innermost(thrown: unknown): KafkaError | undefined {
   return cause instanceof Error && cause !== error ? (innermost(cause) ?? error) : error;
 }
 
-/** The protocol's name of what a broker answered; undefined for all else. */
-export function answerOf(thrown: unknown): string | undefined {
+/** The protocol's name of the error code that a broker sent; undefined: it is another error. */
+export function errorTypeOf(thrown: unknown): string | undefined {
   const error = innermost(thrown instanceof DomainsyncError ? thrown.cause : thrown);
   return error?.type;
 }

@@ -1,20 +1,20 @@
 /**
- * What this connector uses of kafkajs: its network layer (connections, TLS, SASL, metadata, the requests' encodings),
- * and nothing above it. The version is pinned, and is the last one that there will be.
+ * What this connector uses of kafkajs: its network layer (connections, TLS, SASL, metadata, the encoding of requests), and
+ * nothing above it. The version is pinned; kafkajs has no newer ones.
  *
  * Why not its producer and consumer, which the package exports:
- * - a failed request takes its sequence numbers back before it is known whether it was written (sendMessages.js), so
- *   what one of them sent is known only to the broker. Here, whatever fails ends the producer, and the topic tells.
- * - one JavaScript object per message and header, encoded on the thread that holds connections and locks.
- * - a transaction begun at once after a commit waits 300 ms, and is logged as an error.
- * - no reading without a consumer group: seconds to join, rights on a group, and a group left behind.
- * - a fetch that brings only emptied batches of a compacted topic makes its consumer skip to the end (batch.js).
+ * - The producer takes the sequence numbers of a failed request back before it is known whether the broker wrote it
+ *   (sendMessages.js). Here any failure ends the producer, and the topic shows what was written.
+ * - It makes a JavaScript object for each message and header, and encodes them on the thread of connections and locks.
+ * - A transaction that begins right after a commit waits 300 ms, and is logged as an error.
+ * - The consumer needs a group: seconds to join, rights on the group, and a group that stays.
+ * - A fetch that brings only emptied batches of a compacted topic makes the consumer skip to the end (batch.js).
  */
 import { createRequire } from 'node:module';
 
 const require = createRequire(import.meta.url);
 
-/** A request as kafkajs' connections send it: `encode` gives one of its Encoders. */
+/** A request as kafkajs' connections send it. `encode` returns a KafkaEncoder. */
 export interface Request {
   readonly apiKey: number;
   readonly apiVersion: number;
@@ -23,21 +23,21 @@ export interface Request {
   encode(): Promise<unknown>;
 }
 
-/** How an answer is taken apart. Whatever `parse` throws comes out of `send`. */
-export interface Response<Answer> {
+/** How a response is decoded. `send` throws what `parse` throws. */
+export interface Response<Result> {
   decode(payload: Buffer): Promise<object>;
-  parse(decoded: object): Promise<Answer>;
+  parse(decoded: object): Promise<Result>;
 }
 
 export interface Broker {
   readonly nodeId: number;
   readonly connectionPool: {
-    send<Answer>(of: {
+    send<Result>(of: {
       readonly request: Request;
-      readonly response: Response<Answer>;
+      readonly response: Response<Result>;
       readonly logResponseError?: boolean;
       readonly requestTimeout?: number;
-    }): Promise<Answer>;
+    }): Promise<Result>;
   };
   findGroupCoordinator(of: { groupId: string; coordinatorType: number }): Promise<{ coordinator: { nodeId: number } }>;
   initProducerId(of: {
@@ -77,7 +77,7 @@ export interface Broker {
   }>;
 }
 
-export interface PartitionMetadata {
+interface PartitionMetadata {
   readonly partitionId: number;
   readonly leader: number;
 }
@@ -106,7 +106,7 @@ export type SocketFactory = (of: {
   onConnect: () => void;
 }) => Socket;
 
-export interface ClusterOptions {
+interface ClusterOptions {
   readonly logger: unknown;
   readonly brokers: readonly string[];
   readonly ssl: object | undefined;
@@ -122,7 +122,7 @@ export interface ClusterOptions {
   readonly socketFactory: SocketFactory;
 }
 
-/** kafkajs' number of warnings; what is graver has a lower one. */
+/** kafkajs' level of warnings. Errors have a lower one. */
 export const WARN_LEVEL = 2;
 
 export const KafkaCluster = require('kafkajs/src/cluster') as new (options: ClusterOptions) => Cluster;
@@ -133,7 +133,7 @@ export const createKafkaLogger = (
   }
 ).createLogger;
 
-export interface Encoder {
+interface Encoder {
   writeString(value: string | null): this;
   writeInt16(value: number): this;
   writeInt32(value: number): this;
@@ -167,8 +167,8 @@ interface RequestQueue {
 }
 
 /**
- * kafkajs sets a timer of a negative time after each request, which Node 24 warns of (tulios/kafkajs#1751). The same
- * again, but with a timer only where there is something to wait for.
+ * kafkajs sets a timer of a negative time after each request, of which Node 24 warns (tulios/kafkajs#1751). This is the same
+ * function, with a timer only where there is something to wait for.
  */
 const { prototype } = require('kafkajs/src/network/requestQueue') as { readonly prototype: RequestQueue };
 const PENDING_CHECK_MS = 10;

@@ -1,9 +1,9 @@
-/** The hash by which Java's producer spreads keys over partitions: a key must always meet the same one. */
+/** The hash by which Java's producer spreads keys over partitions. A key must always get the same partition. */
 
 const M = 0x5bd1e995;
 const SEED = 0x9747b28c;
 
-/** The partition of a key, as Java's DefaultPartitioner (`toPositive(murmur2(key)) % partitions`) has it. */
+/** The partition of a key as in Java's DefaultPartitioner: `toPositive(murmur2(key)) % partitions`. */
 export function partitionOf(bytes: Uint8Array, start: number, end: number, partitions: number): number {
   return (murmur2(bytes, start, end) & 0x7fffffff) % partitions;
 }

@@ -1,22 +1,22 @@
 /**
- * Record batches (message format v2, https://kafka.apache.org/documentation/#recordbatch), written where rows are
- * encoded: the producing thread only fills in whose they are (`sealBatch`) and never sees a record.
+ * Record batches (message format v2, https://kafka.apache.org/documentation/#recordbatch). The encoding threads write them;
+ * the producing thread fills in their producer (`sealBatch`) and never reads a record.
  *
- * A payload is batches one after the other, each behind three 32-bit numbers (big endian): its partition, how many
- * records it has, and how many bytes.
+ * A payload is a sequence of batches. Each follows three 32-bit numbers (big endian): its partition, its number of records,
+ * and its number of bytes.
  */
 import { type Compression, compress, release } from './compression.ts';
 import { crc32c } from './crc32c.ts';
 import { partitionOf } from './murmur2.ts';
 import { varintBytes, writeVarint } from './varint.ts';
 
-/** What comes before the records of a batch. */
+/** Bytes of a batch before its records. */
 export const BATCH_OVERHEAD = 61;
 const ENTRY_HEADER = 12;
 const MAGIC = 2;
-/** Attribute of a batch that waits for the end of its transaction. */
+/** Attribute of a batch that belongs to a transaction. */
 export const TRANSACTIONAL = 0x10;
-/** Where a batch has what; its length counts from `leaderEpoch` on. */
+/** Offsets of the fields in a batch. Its length counts from `leaderEpoch` on. */
 export const AT = {
   length: 8,
   leaderEpoch: 12,
@@ -31,19 +31,19 @@ export const AT = {
   baseSequence: 53,
   records: 57,
 } as const;
-/** Batches are cut at this many bytes of records: a larger one compresses no better, and each partition has one open. */
+/** A batch ends at so many bytes of records: a larger one compresses no better, and each partition has one open. */
 const TARGET_BYTES = 768 * 1024;
 const FIRST_CAPACITY = 16 * 1024;
 
 export interface BatchOptions {
   readonly partitions: number;
-  /** Of the topic (`max.message.bytes`): the largest batch that it takes, compressed. */
+  /** The topic's `max.message.bytes`: the largest batch that it accepts, compressed. */
   readonly maxMessageBytes: number;
   readonly compression: Compression;
   readonly headers: readonly (readonly [string, string])[];
 }
 
-/** The headers of a message, as a record ends with them. */
+/** The headers of a message, as they end a record. */
 export function encodeHeaders(headers: BatchOptions['headers']): Buffer {
   const texts = headers.flat().map((text) => Buffer.from(text));
   const bytes = Buffer.alloc(texts.reduce((sum, text) => sum + text.length + 5, 5));
@@ -60,7 +60,7 @@ function bodyBytes(offsetDelta: number, key: number, value: number, headers: num
   return 2 + varintBytes(offsetDelta) + varintBytes(key) + key + varintBytes(value) + Math.max(0, value) + headers;
 }
 
-/** An upper bound of the batch that a message makes alone, before it is compressed. */
+/** An upper bound of the bytes of a batch with this message alone, before compression. */
 export function messageBytes(key: number, value: number, headers: number): number {
   const body = bodyBytes(0, key, value, headers);
   return BATCH_OVERHEAD + varintBytes(body) + body;
@@ -72,13 +72,13 @@ interface OpenBatch {
   records: number;
 }
 
-/** Collects messages by partition and gives them as batches. */
+/** Collects messages by partition and makes batches of them. */
 export class RecordBatches {
   readonly #options: BatchOptions;
   readonly #headers: Buffer;
   readonly #target: number;
   readonly #open: (OpenBatch | undefined)[] = [];
-  /** Closed batches as they are taken, and after them room for more. */
+  /** The closed batches, and free space behind them. */
   #payload = Buffer.allocUnsafeSlow(FIRST_CAPACITY);
   #payloadBytes = 0;
 
@@ -93,7 +93,7 @@ export class RecordBatches {
     this.#add(key, 0, key.length, value, 0, value?.length ?? -1);
   }
 
-  /** Adds a message whose key and value are parts of the same bytes; they are copied. */
+  /** Adds a message whose key and value are parts of the same bytes, which are copied. */
   addPart(bytes: Buffer, key: number, keyEnd: number, value: number, valueEnd: number): void {
     this.#add(bytes, key, keyEnd, bytes, value, valueEnd);
   }
@@ -107,7 +107,7 @@ export class RecordBatches {
     const { bytes } = open;
     let at = writeVarint(bytes, open.length, body);
     bytes[at++] = 0; // attributes
-    bytes[at++] = 0; // the batch's own time
+    bytes[at++] = 0; // the time of the batch
     at = writeVarint(bytes, at, open.records);
     at = writeVarint(bytes, at, keyLength);
     at += keyIn.copy(bytes, at, key, keyEnd);
@@ -118,19 +118,19 @@ export class RecordBatches {
     open.records += 1;
   }
 
-  /** All messages since the last call, in a buffer of their own, which may be larger. */
+  /** All messages since the last call, as a payload. Its buffer may be larger. */
   take(): Uint8Array<ArrayBuffer> {
     for (const partition of this.#open.keys()) this.#close(partition);
-    // Asked before each block too, to be empty then: the room that is ready stays.
+    // Before each block the payload is taken too, and is empty: its buffer stays.
     if (this.#payloadBytes === 0) return new Uint8Array();
     const payload = this.#payload.subarray(0, this.#payloadBytes);
-    // Blocks are about alike; memory that is never written is none.
+    // The next block is about as large. Pages that are never written take no memory.
     this.#payload = Buffer.allocUnsafeSlow(this.#payload.length);
     this.#payloadBytes = 0;
     return payload;
   }
 
-  /** The open batch of a partition, with room for a message of at most `size` bytes. */
+  /** The open batch of a partition, with space for a message of at most `size` bytes. */
   #batchFor(partition: number, size: number): OpenBatch {
     let open = this.#open[partition];
     if (open !== undefined && open.records > 0 && open.length + size > this.#target) {
@@ -141,7 +141,7 @@ export class RecordBatches {
       open = { bytes: Buffer.allocUnsafeSlow(FIRST_CAPACITY), length: 0, records: 0 };
       this.#open[partition] = open;
     }
-    // A message's bound has the batch's overhead in it, which leaves room for a longer offset.
+    // The bound of a message includes the overhead of a batch, which leaves space for a longer offset.
     if (open.length + size > open.bytes.length) {
       const larger = Buffer.allocUnsafeSlow(Math.max(open.length + size, open.bytes.length * 2));
       open.bytes.copy(larger, 0, 0, open.length);
@@ -163,11 +163,11 @@ export class RecordBatches {
     if (bytes.buffer !== open.bytes.buffer) release(bytes);
     open.length = 0;
     open.records = 0;
-    // One message of many megabytes must not hold its room for as long as the thread lives.
+    // A message of many megabytes must not keep its buffer for the life of the thread.
     if (open.bytes.length > 2 * TARGET_BYTES) this.#open[partition] = undefined;
   }
 
-  /** So many bytes more of the payload, to be written. */
+  /** Makes the payload longer. @returns the new bytes, to be written */
   #append(bytes: number): Buffer {
     const start = this.#payloadBytes;
     this.#payloadBytes += bytes;
@@ -192,11 +192,16 @@ function writeHeader(batch: Buffer, codec: number, records: number): void {
   batch.writeInt32BE(records, AT.records);
 }
 
-/** A batch of a payload, which it shares its memory with. */
+/** A batch of a payload. Both share their memory. */
 export interface Batch {
   readonly partition: number;
   readonly records: number;
   readonly bytes: Buffer;
+}
+
+/** A batch and its topic. */
+export interface TopicBatch extends Batch {
+  readonly topic: string;
 }
 
 /** The batches of a payload, in order. */
@@ -216,7 +221,7 @@ export function batchesOf(payload: Uint8Array): Batch[] {
   return batches;
 }
 
-/** Whose batch it is, and the checksum over that and the records. May be done again, for another producer. */
+/** Writes the producer and the checksum into a batch. Can be repeated for another producer. */
 export function sealBatch(
   batch: Buffer,
   producer: { readonly id: bigint; readonly epoch: number },

@@ -1,7 +1,7 @@
-/** The variable-length numbers of Kafka's records: zigzag, seven bits a byte. Lengths only: up to 2^30. */
+/** The variable-length numbers of Kafka's records: zigzag, seven bits a byte. For lengths only, up to 2^30. */
 import { writeLeb128 } from '../../../src/common/leb128.ts';
 
-/** Bytes that a length takes; -1 stands for null. */
+/** Bytes of an encoded length; -1 means null. */
 export function varintBytes(value: number): number {
   let rest = (value << 1) ^ (value >> 31);
   let bytes = 1;
@@ -12,7 +12,7 @@ export function varintBytes(value: number): number {
   return bytes;
 }
 
-/** @returns where it ends */
+/** @returns the offset after the number */
 export function writeVarint(to: Uint8Array, start: number, value: number): number {
   return writeLeb128(to, start, (value << 1) ^ (value >> 31));
 }
@@ -27,7 +27,7 @@ export class VarintReader {
     this.at = at;
   }
 
-  /** A number of up to 32 bits; of a longer one (a time's distance) the lower part. */
+  /** A number of up to 32 bits; of a longer one (a difference of times) the lower bits. */
   next(): number {
     let value = 0;
     for (let shift = 0; ; shift += 7) {
@@ -37,7 +37,7 @@ export class VarintReader {
     }
   }
 
-  /** As many bytes as the number in front of them says; null for -1. */
+  /** Bytes behind their length; null where the length is -1. */
   take(): Buffer | null {
     const length = this.next();
     if (length < 0) return null;

@@ -1,19 +1,19 @@
-/** Reads topics without a consumer group: every committed message there is now. */
+/**
+ * Room `reader/`: reads topics without a consumer group. This file reads all committed messages that a topic has now,
+ * record-reader.ts decodes them, rebuild.ts makes the index of a pipeline from them.
+ */
 import type { Connection } from '../protocol/connection.ts';
-import { type Broker, createErrorFromCode, fetchRequestV11, type Response } from '../protocol/kafkajs.ts';
-import { type FetchedPartition, type Message, PartitionReader, readBatch } from './record-reader.ts';
+import { fetchRecords, READ_UNCOMMITTED } from '../protocol/fetch.ts';
+import { type Message, PartitionReader, readBatch } from './record-reader.ts';
 
-/** All that replicas have; which of it is committed is found out here (PartitionReader). */
-const READ_UNCOMMITTED = 0;
+/** Timestamps of ListOffsets with a meaning of their own. */
 const EARLIEST = -2;
 const LATEST = -1;
-const FETCH_BYTES = 8 * 1024 * 1024;
-const FETCH_WAIT_MS = 500;
 
-/** From where to where a partition has messages. */
-export interface Extent {
+/** The offsets of a partition's messages: `start` is the first, `end` is after the last. */
+interface Extent {
   readonly partition: number;
-  /** The broker to ask. */
+  /** The number of the broker. */
   readonly leader: number;
   readonly start: bigint;
   readonly end: bigint;
@@ -36,7 +36,7 @@ export function extentsOf(connection: Connection, topic: string, signal: AbortSi
   });
 }
 
-/** Every committed message of a topic up to now, partition by partition, each in its order; a batch at a time. */
+/** The committed messages that a topic has now, a batch at a time: partition by partition, each in its order. */
 export async function* readTopic(
   connection: Connection,
   topic: string,
@@ -47,62 +47,11 @@ export async function* readTopic(
     for (let at = start; at < end; ) {
       const fetched = await connection.use(signal, async (cluster) => {
         const broker = await cluster.findBroker({ nodeId: leader });
-        return fetch(broker, topic, reader, { partition, from: at });
+        return reader.read(await fetchRecords(broker, topic, { partition, from: at }), at);
       });
       for (const batch of fetched.committed) yield readBatch(batch);
-      // Nothing between here and the end was left by compaction: an empty answer must not be asked for for ever.
+      // An empty response: compaction removed everything up to the end.
       at = fetched.next > at ? fetched.next : end;
     }
   }
-}
-
-async function fetch(
-  broker: Broker,
-  topic: string,
-  reader: PartitionReader,
-  { partition, from }: { readonly partition: number; readonly from: bigint },
-): Promise<FetchedPartition> {
-  const request = fetchRequestV11({
-    replicaId: -1,
-    maxWaitTime: FETCH_WAIT_MS,
-    minBytes: 1,
-    maxBytes: FETCH_BYTES,
-    isolationLevel: READ_UNCOMMITTED,
-    topics: [{ topic, partitions: [{ partition, fetchOffset: String(from), maxBytes: FETCH_BYTES }] }],
-  });
-  return broker.connectionPool.send({ request, response: fetchResponse(reader, from) });
-}
-
-interface Decoded {
-  readonly clientSideThrottleTime: number;
-  readonly errorCode: number;
-  readonly records: Buffer;
-}
-
-/** The answer of Fetch version 11 to a question for one partition. */
-function fetchResponse(reader: PartitionReader, from: bigint): Response<FetchedPartition> {
-  return {
-    decode: async (payload) => decodeFetch(payload) satisfies Decoded,
-    parse: async (decoded) => {
-      const { errorCode, records } = decoded as Decoded;
-      if (errorCode !== 0) throw createErrorFromCode(errorCode);
-      return reader.read(records, from);
-    },
-  };
-}
-
-function decodeFetch(bytes: Buffer): Decoded {
-  const clientSideThrottleTime = bytes.readInt32BE(0);
-  const errorCode = bytes.readInt16BE(4);
-  if (errorCode !== 0 || bytes.readInt32BE(10) < 1) {
-    return { clientSideThrottleTime, errorCode, records: Buffer.alloc(0) };
-  }
-  // Topic name, then the number of partitions, which is one.
-  const partition = 14 + 2 + bytes.readInt16BE(14) + 4;
-  // After its number and error: high watermark, last stable offset, log start; then aborted transactions, preferred replica.
-  const aborted = Math.max(0, bytes.readInt32BE(partition + 30));
-  const at = partition + 34 + aborted * 16 + 4;
-  const length = Math.max(0, bytes.readInt32BE(at));
-  const records = bytes.subarray(at + 4, at + 4 + length);
-  return { clientSideThrottleTime, errorCode: bytes.readInt16BE(partition + 4), records };
 }

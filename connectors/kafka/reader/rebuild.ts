@@ -1,16 +1,13 @@
-/** A pipeline's index, read back from its topic. */
+/** The index of a pipeline, read back from its topic. */
 import type { Column, PublishedKey } from '../../../src/types/index.ts';
 import { ValueHasher } from '../format/value-hash.ts';
 import type { Connection } from '../protocol/connection.ts';
 import { readTopic } from './reader.ts';
 
-/** Keys that are given at a time: they become a part in ClickHouse, where a few large ones cost less than many. */
+/** Keys in one piece. Each piece becomes a part in ClickHouse, where few large parts cost less than many small ones. */
 const KEYS_AT_ONCE = 100_000;
 
-/**
- * Every message of a pipeline that is in the topic, some at a time. A key is always in one partition, so the offset
- * orders its messages.
- */
+/** The messages of a pipeline in the topic, in pieces. A key is always in the same partition, so offsets order its messages. */
 export async function* keysOf(
   connection: Connection,
   topic: string,

@@ -1,12 +1,12 @@
-/** What a fetch brings: the record batches of committed transactions, and their messages. */
+/** Decodes fetched records: the batches of committed transactions, and their messages. */
 import { CODEC_MASK, decompress } from '../protocol/compression.ts';
 import { AT, BATCH_OVERHEAD, TRANSACTIONAL } from '../protocol/record-batch.ts';
 import { VarintReader } from '../protocol/varint.ts';
 
 const CONTROL = 0x20;
-/** Of a control record's key: version, then type; 0 for abort. */
+/** The type in the key of a control record, behind its version; 0 is abort. */
 const COMMIT = 1;
-/** Where the part of a batch begins whose length it tells. */
+/** The field of the length counts the bytes of a batch from here on. */
 const COUNTED_FROM = AT.leaderEpoch;
 
 export interface Message {
@@ -18,22 +18,22 @@ export interface Message {
 }
 
 export interface FetchedPartition {
-  /** Where the next fetch goes on, however much of what lay between was compacted away. */
+  /** The offset of the next fetch, also where compaction removed what comes before it. */
   readonly next: bigint;
-  /** Batches for `readBatch`, in the order in which they are to be read. */
+  /** Batches for `readBatch`, in their order. */
   readonly committed: readonly Buffer[];
 }
 
 /**
- * Reads a partition from its start, and gives a transaction's batches when its commit marker comes. The broker's own
- * filter (read_committed) ends at the first transaction that is still open, whoever began it: of what others committed
- * after it nothing would be seen. Batches wait as they are: their messages take many times the memory.
+ * Reads a partition from its start, and gives the batches of a transaction when its commit marker comes. The broker's filter
+ * (read_committed) ends at the first open transaction of any producer, and hides what others committed after it. Batches wait
+ * encoded: their messages take many times the memory.
  */
 export class PartitionReader {
-  /** Batches of transactions that are open so far, by their producer. */
+  /** Batches of open transactions, by producer. */
   readonly #open = new Map<bigint, Buffer[]>();
 
-  /** Reads the batches that follow `from`; the last one may have been cut by the fetch's limit. */
+  /** Reads the batches from the offset `from` on. The last one may be cut off by the limit of the fetch. */
   read(records: Buffer, from: bigint): FetchedPartition {
     const committed: Buffer[] = [];
     let next = from;
@@ -50,7 +50,7 @@ export class PartitionReader {
     return { next, committed };
   }
 
-  /** The batches that can be read now that this one has come. */
+  /** The batches that are committed with this one. */
   #committedBy(batch: Buffer): readonly Buffer[] {
     const attributes = batch.readInt16BE(AT.attributes);
     if ((attributes & (CONTROL | TRANSACTIONAL)) === 0) return [batch];
@@ -83,7 +83,7 @@ export function readBatch(batch: Buffer): Message[] {
   const messages: Message[] = [];
   for (let left = batch.readInt32BE(AT.records); left > 0; left -= 1) {
     const end = reader.next() + reader.at;
-    // Attributes, and the time's distance to the batch's.
+    // Attributes, and the difference to the batch's time.
     reader.at += 1;
     reader.next();
     const offset = base + reader.next();

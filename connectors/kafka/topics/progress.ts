@@ -1,17 +1,16 @@
 /**
- * `<topic>.progress`: what a pipeline has published, and how far it is with a file. A record is written with the messages
- * that it tells of, in one transaction; the last one of a pipeline counts.
+ * `<topic>.progress`: what a pipeline has published, and how far it is with a file. A record is written in one transaction with
+ * the messages that it counts. The last record of a pipeline is the valid one.
  */
 import { withRetry } from '../../../src/common/retry.ts';
 import type { FileDate, LoadedSnapshot } from '../../../src/types/index.ts';
-import type { Outgoing } from '../producer/producer.ts';
 import type { Connection } from '../protocol/connection.ts';
-import { answerOf } from '../protocol/errors.ts';
-import { batchesOf, RecordBatches } from '../protocol/record-batch.ts';
-import { readTopic } from '../reader/reader.ts';
+import { errorTypeOf } from '../protocol/errors.ts';
+import { batchesOf, RecordBatches, type TopicBatch } from '../protocol/record-batch.ts';
+import { extentsOf, readTopic } from '../reader/reader.ts';
 import { partitionCount, progressTopic } from './topics.ts';
 
-/** A file that was published to its end. */
+/** A file that was published completely. */
 export interface PublishedFile {
   readonly plan: string;
   /** All messages of its plan. */
@@ -21,9 +20,9 @@ export interface PublishedFile {
   readonly revision: number;
   readonly etag: string | null;
   readonly size: number | null;
-  /** Domains that are in the topic since; of this pipeline only. */
+  /** Domains of this pipeline that the topic has from then on. */
   readonly rows: number;
-  /** Rows that its lines gave, for the gate of minRows. */
+  /** Rows that its lines became, for the gate of minRows. */
   readonly rows_read: number;
   /** ISO 8601, UTC. */
   readonly finished_at: string;
@@ -44,23 +43,23 @@ export interface ProgressRecord {
   readonly started_at: string;
   /** Id of its plan. */
   readonly plan: string;
-  /** Messages of it that were sent up to here, and that there are. */
+  /** Messages of the plan that are sent, and all of them. */
   readonly messages: number;
   readonly of_messages: number;
-  /** The first line of the file that was not looked at yet. */
+  /** The first line of the file that comes next. */
   readonly line: number;
   /** The last domain whose deletion was sent; null: none. */
   readonly deleted_to: string | null;
   readonly finished: boolean;
-  /** The last file that was published to its end: this one when `finished`; null: none. */
+  /** The last file that was published completely: this one when `finished`; null: none. */
   readonly held: PublishedFile | null;
-  /** Partitions that keys are spread over, from the first file on: later ones would part a key from its past. */
+  /** Partitions that keys are spread over, fixed by the first file: with more of them a key would change its partition. */
   readonly partitions: number;
-  /** The offset after the last message of each partition: a topic that ends before it is another one of that name. */
+  /** The offset after the last message of each partition. A topic that ends before it is another one with the same name. */
   readonly ends: Readonly<Record<string, number>>;
 }
 
-/** The record of a pipeline; null: there is none, or no topic. */
+/** The record of a pipeline; null: there is no record, or no topic. */
 export async function readProgress(
   connection: Connection,
   topic: string,
@@ -88,13 +87,13 @@ async function lastValue(
       for (const message of messages) if (message.key?.toString() === key) value = message.value;
     }
   } catch (error) {
-    if (answerOf(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return null;
+    if (errorTypeOf(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return null;
     throw error;
   }
   return value;
 }
 
-/** A record that others wrote is none. */
+/** Null: another program wrote the value. */
 function parseRecord(text: string): ProgressRecord | null {
   try {
     const record = JSON.parse(text) as ProgressRecord;
@@ -104,13 +103,13 @@ function parseRecord(text: string): ProgressRecord | null {
   }
 }
 
-/** A record, ready to be sent. */
+/** The batches of a record. */
 export async function encodeProgress(
   connection: Connection,
   topic: string,
   record: ProgressRecord,
   signal: AbortSignal,
-): Promise<readonly Outgoing[]> {
+): Promise<readonly TopicBatch[]> {
   const name = progressTopic(topic);
   const partitions = (await partitionCount(connection, name, signal)) ?? 1;
   const batches = new RecordBatches({ partitions, maxMessageBytes: 1_000_000, compression: 'none', headers: [] });
@@ -118,7 +117,7 @@ export async function encodeProgress(
   return batchesOf(batches.take()).map((batch) => ({ ...batch, topic: name }));
 }
 
-/** What the topic holds, as every destination tells it. */
+/** What the topic holds, in the form of all destinations. */
 export function loadedSnapshotOf(record: ProgressRecord | null): LoadedSnapshot | null {
   if (record === null) return null;
   const { held } = record;
@@ -130,7 +129,19 @@ export function loadedSnapshotOf(record: ProgressRecord | null): LoadedSnapshot 
   return { file, date, revision, etag, size, loadedAt, rows: held?.rows ?? 0, partial: { sent: messages, of } };
 }
 
-/** Whether two records tell of the same point. */
+/** Whether the topic still has all messages that a record counts. */
+export async function hasPublished(
+  connection: Connection,
+  topic: string,
+  record: ProgressRecord,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const extents = await withRetry(() => extentsOf(connection, topic, signal), { signal });
+  const ends = new Map(extents.map(({ partition, end }) => [String(partition), Number(end)]));
+  return Object.entries(record.ends).every(([partition, end]) => (ends.get(partition) ?? -1) >= end);
+}
+
+/** Whether two records are of the same point of the same plan. */
 export function samePoint(a: ProgressRecord | null, b: ProgressRecord | null): boolean {
   if (a === null || b === null) return a === b;
   return a.plan === b.plan && a.messages === b.messages && a.line === b.line && a.finished === b.finished;

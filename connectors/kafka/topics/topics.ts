@@ -1,21 +1,21 @@
-/** The topics of a pipeline: made where they are missing, looked at where they are there. */
+/** Room `topics/`: the two topics of a pipeline. This file creates and checks them; progress.ts has the records of the second. */
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { withRetry } from '../../../src/common/retry.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../../../src/types/index.ts';
 import type { Connection } from '../protocol/connection.ts';
-import { answerOf } from '../protocol/errors.ts';
+import { errorTypeOf } from '../protocol/errors.ts';
 
-export interface TopicOptions {
+interface TopicOptions {
   readonly topic: string;
-  /** When the topic is made. */
+  /** Used when the topic is created. */
   readonly partitions: number;
   readonly replicationFactor: number;
 }
 
-/** What a load needs to know of its topic. */
+/** What a load needs of its topic's configuration. */
 export interface TopicFacts {
   readonly partitions: number;
-  /** The largest batch that the topic takes, compressed. */
+  /** The largest batch that the topic accepts, compressed. */
   readonly maxMessageBytes: number;
 }
 
@@ -23,12 +23,12 @@ export function progressTopic(topic: string): string {
   return `${topic}.progress`;
 }
 
-/** Kafka's own default, for who may not ask for a topic's configuration. */
+/** Kafka's default, for users without the right to read a topic's configuration. */
 const DEFAULT_MAX_MESSAGE_BYTES = 1_048_588;
 const CREATE_TIMEOUT_MS = 30_000;
 const TOPIC_RESOURCE = 2;
 
-/** Makes both topics where they are missing. @throws DESTINATION_REFUSED, DESTINATION_UNREACHABLE */
+/** Creates the topics that are missing. @throws DESTINATION_REFUSED, DESTINATION_UNREACHABLE */
 export async function ensureTopics(
   connection: Connection,
   options: TopicOptions,
@@ -39,7 +39,7 @@ export async function ensureTopics(
   const progress = progressTopic(topic);
   if ((await partitionCount(connection, topic, signal)) === null) await create(connection, options, [], signal);
   if ((await partitionCount(connection, progress, signal)) === null) {
-    // Read whole at each start: small segments, cleaned early, keep it short.
+    // Every start reads the whole topic: small segments that are cleaned early keep it short.
     const entries = [
       { name: 'segment.bytes', value: String(1024 * 1024) },
       { name: 'min.cleanable.dirty.ratio', value: '0.1' },
@@ -74,7 +74,7 @@ export async function partitionCount(
       try {
         return (await connection.partitions(topic, signal)).length;
       } catch (error) {
-        if (answerOf(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return null;
+        if (errorTypeOf(error) === 'UNKNOWN_TOPIC_OR_PARTITION') return null;
         throw error;
       }
     },
@@ -99,8 +99,8 @@ async function create(
           await controller.createTopics({ topics, timeout: CREATE_TIMEOUT_MS });
         });
       } catch (error) {
-        // Another run was faster, or an answer was lost.
-        if (answerOf(error) === 'TOPIC_ALREADY_EXISTS') return;
+        // Another run was faster, or a response was lost.
+        if (errorTypeOf(error) === 'TOPIC_ALREADY_EXISTS') return;
         throw refusedCreation(error, topic);
       }
     },
@@ -114,7 +114,7 @@ function refusedCreation(error: unknown, topic: string): unknown {
   return new DomainsyncError('DESTINATION_REFUSED', `topic ${topic} cannot be made: ${message}`, { cause, hint });
 }
 
-/** Progress that Kafka deletes after a while would have everything published again. */
+/** @throws DESTINATION_REFUSED where Kafka deletes progress after a while: everything would be published again */
 async function checkProgressTopic(connection: Connection, topic: string, signal: AbortSignal): Promise<void> {
   const policy = deletingPolicy(await configOf(connection, topic, signal));
   if (policy === null) return;
@@ -125,13 +125,13 @@ async function checkProgressTopic(connection: Connection, topic: string, signal:
   );
 }
 
-/** The cleanup.policy of a topic whose messages vanish after a while; null: they stay. */
+/** The cleanup.policy of a topic that deletes messages after a while; null: messages stay. */
 function deletingPolicy(config: ReadonlyMap<string, string>): string | null {
   const policy = config.get('cleanup.policy');
   return policy?.includes('delete') && config.get('retention.ms') !== '-1' ? policy : null;
 }
 
-/** A topic's configuration, empty for who may not ask for it. */
+/** A topic's configuration; empty without the right to read it. */
 async function configOf(
   connection: Connection,
   topic: string,
@@ -150,7 +150,7 @@ async function configOf(
     const entries = resources[0]?.configEntries ?? [];
     return new Map(entries.map(({ configName, configValue }) => [configName, configValue]));
   } catch (error) {
-    if (answerOf(error) === 'TOPIC_AUTHORIZATION_FAILED') return new Map();
+    if (errorTypeOf(error) === 'TOPIC_AUTHORIZATION_FAILED') return new Map();
     throw error;
   }
 }

@@ -1,10 +1,13 @@
 /** What `check` tells a person: one table, and below it a line for each question. */
 import type { DomainsyncError } from '../../common/errors.ts';
-import type { App, RequestsLeft, Room } from '../app.ts';
-import { formatBytes, formatDuration, formatError, formatNumber, printable, printTable } from '../output.ts';
+import { formatBytes, formatDuration, formatNumber } from '../../common/format.ts';
+import { printable } from '../../common/printable.ts';
+import type { DiskSpace, RequestsLeft } from '../../types/index.ts';
+import type { App } from '../app.ts';
+import { formatError, printTable } from '../output.ts';
 import { redacted } from '../redacted-output.ts';
-import type { Checked, CheckReport } from './check.ts';
 import { keyText } from './check-key.ts';
+import type { Checked, CheckReport } from './check-report.ts';
 
 const ACTIONS: Readonly<Record<CheckReport['action'], string>> = {
   load: 'load it',
@@ -78,7 +81,7 @@ function noAccessText(errors: readonly DomainsyncError[]): string {
   return code === 'SOURCE_NO_ACCESS' ? 'no' : `not known: ${code ?? 'the service was not asked'}`;
 }
 
-function roomText({ folder, needed, free }: Room): string {
+function roomText({ folder, needed, free }: DiskSpace): string {
   const wanted = needed === null ? 'a download of unknown size' : `${formatBytes(needed)} to download`;
   return `${wanted}, ${free === null ? 'unknown room' : `${formatBytes(free)} free`} in ${folder}`;
 }

@@ -2,42 +2,18 @@
 
 import { asDomainsyncError, type DomainsyncError } from '../../common/errors.ts';
 import { type Decision, decide } from '../../pipeline/decide.ts';
+import { withKnownDatasets } from '../../pipeline/known-datasets.ts';
+import { snapshotDocument } from '../../pipeline/snapshot-document.ts';
 import type { Destination, LoadedSnapshot, RemoteFile } from '../../types/index.ts';
-import type { App, PipelineHandle, RequestsLeft, Room, ServerFacts } from '../app.ts';
-import { withKnownDatasets } from '../known-datasets.ts';
+import type { App, PipelineHandle, ServerFacts } from '../app.ts';
 import { localFile } from '../local-file.ts';
 import { errorDocument, printJson } from '../output.ts';
 import { redacted } from '../redacted-output.ts';
 import { selectPipelines } from '../select-pipelines.ts';
-import { snapshotDocument } from '../snapshot-document.ts';
-import { checkKey, type KeyReport, keyDocument } from './check-key.ts';
+import { checkKey, keyDocument } from './check-key.ts';
+import type { Checked, CheckReport } from './check-report.ts';
 import { printCheck } from './check-text.ts';
 import type { SyncOptions } from './sync.ts';
-
-/** What a sync would do with one destination of a pipeline, and why. */
-export interface CheckReport {
-  readonly pipeline: string;
-  /** Empty where the pipeline cannot be run at all. */
-  readonly destination: string;
-  readonly newest: RemoteFile | null;
-  /** Null also where it is not known: then an error says why. */
-  readonly held: LoadedSnapshot | null;
-  readonly server: ServerFacts | null;
-  /** Of a download that a sync would do. */
-  readonly room: Room | null;
-  readonly action: Decision | 'fail';
-  readonly reason: string;
-  /** All that a sync would fail with; the first decides the exit code. */
-  readonly errors: readonly DomainsyncError[];
-}
-
-/** Everything that `check` tells. */
-export interface Checked {
-  /** Null where the service is not asked. */
-  readonly key: KeyReport | null;
-  readonly requestsLeft: readonly RequestsLeft[];
-  readonly pipelines: readonly CheckReport[];
-}
 
 /** @returns the exit code: that of the first pipeline that would fail */
 export async function checkCommand(app: App, names: readonly string[], options: SyncOptions): Promise<number> {
@@ -106,7 +82,7 @@ async function checkDestination(
       return { ...facts, room: null, action: 'fail', reason: reasonOf(errors), errors };
     }
     const action = decide(held, newest, force);
-    const room = action === 'load' && fromFile === undefined ? await app.room(target, newest) : null;
+    const room = action === 'load' && fromFile === undefined ? await app.diskSpace(target, newest) : null;
     const refused = action === 'load' ? await refusalOf(destination, app.signal) : null;
     const errors = [refused, room?.error].filter((error) => error != null);
     if (errors.length > 0) return { ...facts, room, action: 'fail', reason: reasonOf(errors), errors };

@@ -1,7 +1,8 @@
 /** `domainsync contract`: where the service's OpenAPI document is not as domainsync relies on it. */
 import { ERROR_KINDS } from '../../common/errors.ts';
+import { formatNumber } from '../../common/format.ts';
 import type { App } from '../app.ts';
-import { formatNumber, printJson, printTable } from '../output.ts';
+import { printJson, printTable } from '../output.ts';
 import { redacted } from '../redacted-output.ts';
 
 /** @returns 0 when nothing is missing that domainsync relies on, else 6. @throws SOURCE_* */

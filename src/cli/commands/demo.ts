@@ -4,9 +4,10 @@
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { formatNumber } from '../../common/format.ts';
 import { startSandbox } from '../../sandbox/service.ts';
 import type { App } from '../app.ts';
-import { formatNumber, printTable } from '../output.ts';
+import { printTable } from '../output.ts';
 import { syncCommand } from './sync.ts';
 
 const DEMO_PIPELINE = 'all-data';

@@ -1,10 +1,11 @@
 /** `domainsync rollback`: what was there before the last file, where a destination keeps it (mode `replace`). */
 import { DomainsyncError } from '../../common/errors.ts';
+import { formatNumber } from '../../common/format.ts';
+import { snapshotDocument } from '../../pipeline/snapshot-document.ts';
 import type { Destination, RolledBack } from '../../types/index.ts';
 import type { App } from '../app.ts';
-import { formatNumber, printJson } from '../output.ts';
+import { printJson } from '../output.ts';
 import { selectPipelines } from '../select-pipelines.ts';
-import { snapshotDocument } from '../snapshot-document.ts';
 
 /** @throws USAGE where there is nothing to put back, DESTINATION_* */
 export async function rollbackCommand(app: App, name: string): Promise<number> {

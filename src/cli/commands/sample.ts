@@ -1,10 +1,12 @@
 /** `domainsync preview` and `domainsync sample`: the free samples, shown in part or saved as a whole. */
 
+import { formatNumber } from '../../common/format.ts';
+import { printable } from '../../common/printable.ts';
+import { withKnownDatasets } from '../../pipeline/known-datasets.ts';
 import { COLUMNS } from '../../rows/columns.ts';
 import type { ColumnKind, Target } from '../../types/index.ts';
 import type { App } from '../app.ts';
-import { withKnownDatasets } from '../known-datasets.ts';
-import { formatNumber, printable, printJson, type TextSink } from '../output.ts';
+import { printJson, type TextSink } from '../output.ts';
 import { redacted } from '../redacted-output.ts';
 import { fieldsOf, printRecords, roomFor } from '../service-records.ts';
 import { readSample, type Sample } from './sample-rows.ts';

@@ -1,10 +1,11 @@
 /** `domainsync status` and `domainsync rejects`: what the destinations hold, and what was left out. */
 
+import { formatDuration, formatNumber } from '../../common/format.ts';
+import { snapshotDocument } from '../../pipeline/snapshot-document.ts';
 import type { DestinationStatus, LoadedSnapshot, RecordedReject } from '../../types/index.ts';
 import type { App } from '../app.ts';
-import { formatDuration, formatNumber, printJson, printTable } from '../output.ts';
+import { printJson, printTable } from '../output.ts';
 import { selectPipelines } from '../select-pipelines.ts';
-import { snapshotDocument } from '../snapshot-document.ts';
 
 /** @throws DESTINATION_* */
 export async function statusCommand(app: App, names: readonly string[]): Promise<number> {

@@ -6,6 +6,7 @@ import { RowWriter } from './writer';
 export { beginBlock, lineCount, offsetSum, rowCount } from './lines';
 export { isSeen } from './line';
 export { listKey, nameLength, nameStart } from './json/keys';
+export * from './rules/kinds';
 export { beginCondition, wantValue } from './rules/where';
 
 const block = new Growing();

@@ -19,7 +19,7 @@ export abstract class RowWriter {
   abstract time(value: i64, start: usize, end: usize): void;
   /** So many entries follow, then `mapEnd`. */
   abstract mapBegin(entries: u32): void;
-  /** One `mapText` follows in a text-map and in unparsed, one `mapList` in a list-map. */
+  /** One `mapText` follows in technologies and unparsed, one `mapList` in dns-records and social-networks. */
   abstract mapKey(start: usize, end: usize, plain: bool): void;
   /** So many `mapText` follow. */
   abstract mapList(values: u32): void;

@@ -9,7 +9,7 @@ const ANYWAY_MS = 10_000;
 const GATHER_MS = 150;
 
 /** What a page has not been told yet. Of each only the newest counts, so that a slow page costs no memory. */
-export interface Untold {
+export interface PendingNews {
   /** The whole status. */
   readonly status: boolean;
   readonly runs: readonly LiveRun[];
@@ -23,17 +23,17 @@ export class Listener {
   #ended = false;
 
   /** Waits until there is something to tell; null: the page or the worker is gone. */
-  async next(): Promise<Untold | null> {
+  async next(): Promise<PendingNews | null> {
     while (!this.#ended && !this.#status && this.#runs.size === 0) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
     }
     if (this.#ended) return null;
-    const untold = { status: this.#status, runs: [...this.#runs.values()] };
+    const pending = { status: this.#status, runs: [...this.#runs.values()] };
     this.#status = false;
     this.#runs.clear();
-    return untold;
+    return pending;
   }
 
   hear(news: News | null): void {
@@ -49,7 +49,7 @@ export class Listener {
 }
 
 /** Hears the news of all workers through Redis. */
-export class NewsDesk {
+export class StatusBroadcaster {
   readonly #listeners = new Set<Listener>();
   readonly #timer: NodeJS.Timeout;
   #gathering: NodeJS.Timeout | null = null;

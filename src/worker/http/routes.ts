@@ -7,7 +7,7 @@ import { asDomainsyncError } from '../../common/errors.ts';
 import type { RecordedReject } from '../../types/index.ts';
 import type { StatusDocument } from '../state/status.ts';
 import type { Assets } from './assets.ts';
-import type { NewsDesk } from './events.ts';
+import type { StatusBroadcaster } from './events.ts';
 import { loopbackOnly, ownOriginOnly, securityHeaders, signedIn } from './guard.ts';
 import { Sessions } from './session.ts';
 
@@ -36,7 +36,7 @@ export interface Health {
 export interface RouteOptions {
   readonly backend: Backend;
   readonly assets: Assets;
-  readonly desk: NewsDesk;
+  readonly broadcaster: StatusBroadcaster;
   readonly token: string | undefined;
 }
 
@@ -112,7 +112,7 @@ function addPage(app: Hono, { assets }: RouteOptions): void {
   });
 }
 
-function addApi(app: Hono, { backend, desk, token }: RouteOptions): void {
+function addApi(app: Hono, { backend, broadcaster, token }: RouteOptions): void {
   app.get('/metrics', async (context) => {
     const { type, text } = await backend.metrics();
     return context.body(text, 200, { 'content-type': type });
@@ -136,13 +136,13 @@ function addApi(app: Hono, { backend, desk, token }: RouteOptions): void {
     });
   });
   app.get('/api/events', (context) => {
-    if (desk.listeners >= MOST_LISTENERS) return context.json({ error: 'Too many pages are open' }, 503);
+    if (broadcaster.listeners >= MOST_LISTENERS) return context.json({ error: 'Too many pages are open' }, 503);
     return streamSSE(context, async (stream) => {
-      const listener = desk.open();
-      stream.onAbort(() => desk.leave(listener));
-      for (let untold = await listener.next(); untold !== null; untold = await listener.next()) {
-        for (const run of untold.runs) await stream.writeSSE({ event: 'run', data: text(backend, run) });
-        if (!untold.status) continue;
+      const listener = broadcaster.open();
+      stream.onAbort(() => broadcaster.leave(listener));
+      for (let pending = await listener.next(); pending !== null; pending = await listener.next()) {
+        for (const run of pending.runs) await stream.writeSSE({ event: 'run', data: text(backend, run) });
+        if (!pending.status) continue;
         const status = { ...(await backend.status()), signedIn: token !== undefined };
         await stream.writeSSE({ event: 'status', data: text(backend, status) });
       }

@@ -1,16 +1,16 @@
 /** Puts the HTTP server together with what it tells of. */
 import { DomainsyncError } from '../../common/errors.ts';
 import type { RecordedReject } from '../../types/index.ts';
-import type { Current } from '../current-setup.ts';
+import type { CurrentSetup } from '../current-setup.ts';
 import { within } from '../deadline.ts';
 import type { Metrics } from '../metrics/metrics.ts';
 import { addSync, type Queues } from '../queue/queues.ts';
 import type { RedisLinks } from '../redis/connections.ts';
 import { Records } from '../redis/records.ts';
 import { readStatus, type StatusDocument, type StatusOptions } from '../state/status.ts';
-import { HoldingsView } from '../state/status-cache.ts';
+import { StatusCache } from '../state/status-cache.ts';
 import { loadAssets } from './assets.ts';
-import { NewsDesk } from './events.ts';
+import { StatusBroadcaster } from './events.ts';
 import { type Backend, createRoutes, type Health } from './routes.ts';
 import { listen } from './server.ts';
 
@@ -18,7 +18,7 @@ export interface ServeOptions {
   readonly version: string;
   /** Id of this worker. */
   readonly worker: string;
-  readonly current: Current;
+  readonly current: CurrentSetup;
   readonly links: RedisLinks;
   readonly metrics: Metrics;
   /** Null until Redis has answered for the first time. */
@@ -40,29 +40,29 @@ const SILENT: ReadonlySet<string> = new Set(['DESTINATION_UNREACHABLE', 'EMBEDDE
 export async function serveHttp(options: ServeOptions): Promise<Served> {
   const { current, links, stop } = options;
   const records = new Records(links.own);
-  const holdings = new HoldingsView(current, stop);
-  const desk = new NewsDesk(links.news, (pipeline) => holdings.forget(pipeline));
-  const status = once(() => readStatus({ ...options, records, holdings } satisfies StatusOptions));
+  const cache = new StatusCache(current, stop);
+  const broadcaster = new StatusBroadcaster(links.news, (pipeline) => cache.forget(pipeline));
+  const status = once(() => readStatus({ ...options, records, cache } satisfies StatusOptions));
   const { token, ...address } = current.setup.http;
-  const backend = createBackend(options, holdings, status);
+  const backend = createBackend(options, cache, status);
   try {
-    const server = await listen(createRoutes({ backend, assets: await loadAssets(), desk, token }), address);
+    const server = await listen(createRoutes({ backend, assets: await loadAssets(), broadcaster, token }), address);
     return {
       url: server.url,
       close: async () => {
-        desk.close();
+        broadcaster.close();
         await server.close();
       },
     };
   } catch (error) {
-    desk.close();
+    broadcaster.close();
     throw error;
   }
 }
 
 function createBackend(
   { current, links, metrics, queues, stop }: ServeOptions,
-  holdings: HoldingsView,
+  cache: StatusCache,
   status: () => Promise<StatusDocument>,
 ): Backend {
   const find = (name: string) => current.setup.pipelines.find((pipeline) => pipeline.name === name);
@@ -70,8 +70,8 @@ function createBackend(
     status,
     metrics: async () => metrics.expose(await status()),
     hasPipeline: (name) => find(name) !== undefined,
-    redact: (text) => current.setup.app.redact(text),
-    health: () => health(current, links, holdings),
+    redact: (text) => current.setup.context.redact(text),
+    health: () => health(current, links, cache),
     sync: async (pipeline) => {
       const open = queues();
       // BullMQ would wait for Redis for as long as it takes.
@@ -82,9 +82,9 @@ function createBackend(
   };
 }
 
-async function health(current: Current, links: RedisLinks, holdings: HoldingsView): Promise<Health> {
+async function health(current: CurrentSetup, links: RedisLinks, cache: StatusCache): Promise<Health> {
   const asked = current.setup.pipelines.map(async ({ name }) => {
-    const { error } = await holdings.of(name);
+    const { error } = await cache.of(name);
     return [name, error === null || !SILENT.has(error.code)] as const;
   });
   const redis = await links.own.ping().then(
@@ -96,7 +96,7 @@ async function health(current: Current, links: RedisLinks, holdings: HoldingsVie
 }
 
 async function rejects(
-  current: Current,
+  current: CurrentSetup,
   name: string,
   limit: number,
   stop: AbortSignal,

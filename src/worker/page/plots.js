@@ -3,7 +3,7 @@ import UPlot from '/assets/uplot.js';
 import { h } from './dom.js';
 import { compact } from './format.js';
 
-/** @typedef {import('../setup.ts').RunRecord} RunRecord */
+/** @typedef {import('../../types/index.ts').RecordedRun} RecordedRun */
 /** @typedef {{ label: string, color: string, values: number[] }} Layer */
 
 const HEIGHT = 132;

@@ -2,13 +2,13 @@
 import { h } from './dom.js';
 import { bytes, duration, moment, number } from './format.js';
 
-/** @typedef {import('../setup.ts').RunRecord} RunRecord */
+/** @typedef {import('../../types/index.ts').RecordedRun} RecordedRun */
 
 const HEADS = ['Finished', 'File', 'Outcome', 'Took', 'Rows', 'Inserted', 'Updated', 'Deleted', 'Rejected', 'Size'];
 /** Columns of numbers stand on the right. */
 const FIRST_NUMBER = 3;
 
-/** @param {readonly RunRecord[]} runs oldest first */
+/** @param {readonly RecordedRun[]} runs oldest first */
 export function runsTable(runs) {
   const rows = runs.toReversed().map((run) => {
     const seconds = (Date.parse(run.finishedAt) - Date.parse(run.startedAt)) / 1000;

@@ -1,14 +1,14 @@
 /** A tick: looks for a new file, and adds the load only when there is one. */
 import type { Job, Processor } from 'bullmq';
-import { withKnownDatasets } from '../../cli/known-datasets.ts';
 import { asDomainsyncError, DomainsyncError } from '../../common/errors.ts';
 import { type Decision, decide } from '../../pipeline/decide.ts';
+import { withKnownDatasets } from '../../pipeline/known-datasets.ts';
 import type { RemoteFile } from '../../types/index.ts';
 import { timedSource } from '../metrics/stage-times.ts';
 import type { CheckRecord } from '../redis/records.ts';
 import type { Setup, WorkerPipeline } from '../setup.ts';
-import { fileKey, isBack, keepsFromAsking, keepsFromLoading, type Trouble } from './failures.ts';
-import { failJob, giveBack, type JobContext, notOurs } from './jobs.ts';
+import { fileKey, isBack, keepsFromAsking, keepsFromLoading, type PipelineFailure } from './failures.ts';
+import { failJob, giveBack, handOn, type JobContext } from './jobs.ts';
 import { addSync, type CheckData, waitsForRetry } from './queues.ts';
 
 /** Three parameters: with fewer BullMQ gives no signal. */
@@ -17,7 +17,7 @@ export function checkProcessor(context: JobContext): Processor<CheckData> {
     const use = context.current.take();
     try {
       const pipeline = use.setup.pipelines.find(({ name }) => name === job.data.pipeline);
-      if (pipeline === undefined) return await notOurs(context, job, token);
+      if (pipeline === undefined) return await handOn(context, job, token);
       const { trouble } = await context.records.read(pipeline.name);
       // A try of this very job, not a tick, goes on.
       if (job.attemptsMade === 0 && keepsFromAsking(trouble, pipeline.digest, Date.now())) return;
@@ -39,7 +39,7 @@ async function check(context: JobContext, setup: Setup, pipeline: WorkerPipeline
   try {
     looked = await look(context, setup, pipeline);
   } catch (thrown) {
-    const error = await withKnownDatasets({ ...setup.app, signal: stop }, thrown, pipeline.handle.target);
+    const error = await withKnownDatasets({ ...setup.context, signal: stop }, thrown, pipeline.handle.target);
     return fail(context, setup, pipeline, { job, file: null, error });
   }
   const { newest, decision, fault } = looked;
@@ -59,7 +59,7 @@ async function check(context: JobContext, setup: Setup, pipeline: WorkerPipeline
   };
   const now = record.decision === 'load' && isBack(trouble, subject.file) && (await waitsForRetry(queues, name));
   const mended = decision !== 'load' || trouble?.during === 'check';
-  const change: { trouble?: Trouble | null } = mended ? { trouble: null } : {};
+  const change: { trouble?: PipelineFailure | null } = mended ? { trouble: null } : {};
   if (!mended && now && trouble !== null) change.trouble = { ...trouble, broughtForward: true, retryAt: Date.now() };
   await records.write(name, { check: record, ...change });
   if (record.decision !== 'load') return;
@@ -78,7 +78,7 @@ async function fail(
   if (stop.aborted) throw error;
   if (error.code === 'DESTINATION_UNREACHABLE') current.reopen(setup);
   log.warn({ pipeline: pipeline.name, code: error.code }, error.message);
-  return failJob(context, job, pipeline, { during: 'check', file, error }, setup.app.redact);
+  return failJob(context, job, pipeline, { during: 'check', file, error }, setup.context.redact);
 }
 
 /** Of several destinations the first of these is told. */
@@ -93,8 +93,12 @@ interface Looked {
 }
 
 /** @throws what keeps the service, or every destination, from answering */
-async function look({ meters, stop }: JobContext, { app }: Setup, { name, handle }: WorkerPipeline): Promise<Looked> {
-  const source = timedSource(app.source(), (stage, seconds) => meters.stage(name, stage, seconds));
+async function look(
+  { meters, stop }: JobContext,
+  { context }: Setup,
+  { name, handle }: WorkerPipeline,
+): Promise<Looked> {
+  const source = timedSource(context.source(), (stage, seconds) => meters.stage(name, stage, seconds));
   const newest = await source.newest(handle.target, stop).catch((error: unknown) => {
     throw asDomainsyncError(error);
   });

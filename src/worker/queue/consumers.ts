@@ -6,7 +6,7 @@ import { CHECK_QUEUE, SYNC_QUEUE } from '../redis/keys.ts';
 import { checkProcessor } from './check-job.ts';
 import type { Jitter } from './cron.ts';
 import { fileKey } from './failures.ts';
-import { backoff, Final, type JobContext, recordTrouble } from './jobs.ts';
+import { backoff, Final, type JobContext, recordFailure } from './jobs.ts';
 import { repeatSettings, type SyncData } from './queues.ts';
 import { syncProcessor } from './sync-job.ts';
 
@@ -82,5 +82,5 @@ async function gaveUp(context: JobContext, { pipeline: name, file }: SyncData, e
   });
   context.log.error({ pipeline: name, code: died.code }, died.message);
   const failure = { during: 'sync', file: file === undefined ? null : fileKey(file), error: died } as const;
-  await recordTrouble(context.records, pipeline, failure, null, setup.app.redact);
+  await recordFailure(context.records, pipeline, failure, null, setup.context.redact);
 }

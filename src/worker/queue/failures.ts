@@ -5,7 +5,7 @@ import type { RemoteFile } from '../../types/index.ts';
 import type { Times } from '../times.ts';
 
 /** Why a pipeline is not up to date. Kept in Redis, shown in the status. */
-export interface Trouble {
+export interface PipelineFailure {
   readonly code: string;
   /** Without secrets. */
   readonly message: string;
@@ -73,17 +73,17 @@ export function holdUntil(
 }
 
 /** Whether trouble keeps a tick from asking the service at all: it was the service, or the way to it, that refused. */
-export function keepsFromAsking(trouble: Trouble | null, digest: string, now: number): boolean {
+export function keepsFromAsking(trouble: PipelineFailure | null, digest: string, now: number): boolean {
   return trouble !== null && trouble.during === 'check' && trouble.digest === digest && isHeld(trouble, now);
 }
 
 /** Whether trouble keeps a file that was found from being loaded. Another file is always tried. */
-export function keepsFromLoading(trouble: Trouble | null, { file, digest }: Subject, now: number): boolean {
+export function keepsFromLoading(trouble: PipelineFailure | null, { file, digest }: Subject, now: number): boolean {
   if (trouble === null || trouble.during !== 'sync' || trouble.digest !== digest) return false;
   return (trouble.file === null || trouble.file === file) && isHeld(trouble, now);
 }
 
-function isHeld({ until }: Trouble, now: number): boolean {
+function isHeld({ until }: PipelineFailure, now: number): boolean {
   return until === null || now < until;
 }
 
@@ -93,19 +93,23 @@ function isHeld({ until }: Trouble, now: number): boolean {
  * keeps its ever longer waits.
  * @param file that the check found
  */
-export function isBack(trouble: Trouble | null, file: string): boolean {
+export function isBack(trouble: PipelineFailure | null, file: string): boolean {
   if (trouble?.code !== ('DESTINATION_UNREACHABLE' satisfies ErrorCode)) return false;
   return trouble.broughtForward !== true || (trouble.file !== null && trouble.file !== file);
 }
 
-/** Trouble's broughtForward after a failure. */
-export function staysBroughtForward(before: Trouble | null, during: Trouble['during'], code: ErrorCode): boolean {
+/** PipelineFailure's broughtForward after a failure. */
+export function staysBroughtForward(
+  before: PipelineFailure | null,
+  during: PipelineFailure['during'],
+  code: ErrorCode,
+): boolean {
   const away = during === 'check' && code === 'DESTINATION_UNREACHABLE';
   return !away && before?.broughtForward === true;
 }
 
 /** How many times in a row, this one included, something failed in the same way. */
-export function timesInARow(before: Trouble | null, code: string, { file, digest }: Subject): number {
+export function timesInARow(before: PipelineFailure | null, code: string, { file, digest }: Subject): number {
   const same = before !== null && before.code === code && before.file === file && before.digest === digest;
   return same ? before.times + 1 : 1;
 }

@@ -2,19 +2,19 @@
 import { DelayedError, type Job, UnrecoverableError, WaitingError } from 'bullmq';
 import type { DomainsyncError } from '../../common/errors.ts';
 import type { Logger } from '../../common/logger.ts';
-import type { Current } from '../current-setup.ts';
+import type { CurrentSetup } from '../current-setup.ts';
 import type { Meters } from '../metrics/worker-metrics.ts';
 import type { Records } from '../redis/records.ts';
 import type { WorkerPipeline } from '../setup.ts';
 import type { Times } from '../times.ts';
 import { intervalOf, untilTick } from './cron.ts';
-import { holdUntil, jobDelay, staysBroughtForward, type Trouble, timesInARow } from './failures.ts';
+import { holdUntil, jobDelay, type PipelineFailure, staysBroughtForward, timesInARow } from './failures.ts';
 import type { LockWatch } from './lock-watch.ts';
 import type { Queues } from './queues.ts';
 import type { Schedules } from './schedules.ts';
 
 export interface JobContext {
-  readonly current: Current;
+  readonly current: CurrentSetup;
   readonly queues: Queues;
   readonly schedules: Schedules;
   readonly records: Records;
@@ -60,7 +60,7 @@ export async function giveBack(job: Job, token: string | undefined): Promise<nev
 }
 
 /** A job of a pipeline that this worker's configuration has not: for another worker, or for nobody. */
-export async function notOurs(
+export async function handOn(
   { schedules, log }: JobContext,
   job: Job<{ pipeline: string }>,
   token: string | undefined,
@@ -75,7 +75,7 @@ export class Final extends UnrecoverableError {}
 
 /** What failed. */
 export interface Failure {
-  readonly during: Trouble['during'];
+  readonly during: PipelineFailure['during'];
   /** As fileKey has it; null: it came to no file. */
   readonly file: string | null;
   readonly error: DomainsyncError;
@@ -95,7 +95,7 @@ export async function failJob(
   const { error } = failure;
   const wait = jobDelay(error, job.attemptsMade + 1, job.opts.attempts ?? 1, context.times);
   const delay = wait !== null && failure.during === 'check' && tickComesFirst(pipeline, wait) ? null : wait;
-  const { code, message } = await recordTrouble(context.records, pipeline, failure, delay, redact);
+  const { code, message } = await recordFailure(context.records, pipeline, failure, delay, redact);
   throw delay === null ? new Final(`${code}: ${message}`) : new TryAgain(`${code}: ${message}`, delay);
 }
 
@@ -106,18 +106,18 @@ function tickComesFirst({ schedule }: Pick<WorkerPipeline, 'schedule'>, wait: nu
 }
 
 /** Records a failure, and how long it keeps ticks from trying again. @param delay until the job is tried again */
-export async function recordTrouble(
+export async function recordFailure(
   records: Records,
   { name, schedule, digest }: Pick<WorkerPipeline, 'name' | 'schedule' | 'digest'>,
   { during, file, error }: Failure,
   delay: number | null,
   redact: (text: string) => string,
-): Promise<Trouble> {
+): Promise<PipelineFailure> {
   const now = Date.now();
   const before = (await records.read(name)).trouble;
   const times = timesInARow(before, error.code, { file, digest });
   const interval = schedule === undefined ? null : intervalOf(schedule, now);
-  const trouble: Trouble = {
+  const trouble: PipelineFailure = {
     code: error.code,
     message: redact(error.message),
     hint: redact(error.hint),

@@ -1,14 +1,15 @@
 /** The load of a pipeline's newest file, as `domainsync sync` does it, with what the worker needs around it. */
 import type { Job, Processor } from 'bullmq';
-import type { App, PipelineHandle } from '../../cli/app.ts';
-import { describeOutcome, type SyncReport, syncPipeline } from '../../cli/commands/sync.ts';
+import type { Pipeline, PipelineContext } from '../../pipeline/context.ts';
+import { syncPipeline } from '../../pipeline/sync.ts';
+import { describeOutcome, logUnfinished, type SyncReport } from '../../pipeline/sync-report.ts';
 import type { RemoteFile } from '../../types/index.ts';
 import { type ObserveStage, timedDestination, timedSource } from '../metrics/stage-times.ts';
 import type { OutcomeRecord } from '../redis/records.ts';
 import type { Setup, WorkerPipeline } from '../setup.ts';
 import { liveProgress } from '../state/live-progress.ts';
 import { fileKey } from './failures.ts';
-import { failJob, giveBack, type JobContext, later, notOurs } from './jobs.ts';
+import { failJob, giveBack, handOn, type JobContext, later } from './jobs.ts';
 import { addCheck, type SyncData } from './queues.ts';
 
 /** Three parameters: with fewer BullMQ gives no signal. */
@@ -18,15 +19,15 @@ export function syncProcessor(context: JobContext): Processor<SyncData> {
     const watched = context.watch.watch(job.id ?? '');
     try {
       const pipeline = use.setup.pipelines.find(({ name }) => name === job.data.pipeline);
-      if (pipeline === undefined) return await notOurs(context, job, token);
+      if (pipeline === undefined) return await handOn(context, job, token);
       const signal = AbortSignal.any([context.stop, watched.signal]);
       const started = performance.now();
       let newest: RemoteFile | null = null;
-      const app = appFor(context, use.setup, pipeline, signal, (file) => {
+      const own = contextFor(context, use.setup, pipeline, signal, (file) => {
         newest = file;
       });
       const onReport = (report: SyncReport): void => tellEnd(context, report);
-      const reports = await syncPipeline(app, observed(context, pipeline), { force: false, onReport });
+      const reports = await syncPipeline(observed(context, pipeline), own, { force: false, onReport });
       // What has landed stays: whoever takes the job goes on from there.
       if (signal.aborted) return await giveBack(job, token);
       const seconds = (performance.now() - started) / 1000;
@@ -43,25 +44,23 @@ export function syncProcessor(context: JobContext): Processor<SyncData> {
   };
 }
 
-/** The App for one run: with its own end, its progress in Redis, and nothing on stdout. */
-function appFor(
+/** The context of one run: with its own end, and its progress in Redis. */
+function contextFor(
   { meters, records, worker, times }: JobContext,
-  { app }: Setup,
+  { context }: Setup,
   { name }: WorkerPipeline,
   signal: AbortSignal,
   found: (file: RemoteFile) => void,
-): App {
+): PipelineContext {
   return {
-    ...app,
+    ...context,
     signal,
-    json: true,
-    out: { write: () => {} },
-    source: () => timedSource(app.source(), stageOf(meters, name), found),
-    progress: liveProgress({ records, worker, every: times.progress, beside: app.progress }),
+    source: () => timedSource(context.source(), stageOf(meters, name), found),
+    progress: liveProgress({ records, worker, every: times.progress, beside: context.progress }),
   };
 }
 
-function observed({ meters }: JobContext, { name, handle }: WorkerPipeline): PipelineHandle {
+function observed({ meters }: JobContext, { name, handle }: WorkerPipeline): Pipeline {
   return {
     ...handle,
     destinations: async (signal) => {
@@ -75,8 +74,10 @@ function stageOf(meters: JobContext['meters'], pipeline: string): ObserveStage {
   return (stage, seconds) => meters.stage(pipeline, stage, seconds);
 }
 
-/** What failed is logged by the run itself. What was loaded counts, whatever becomes of the next destination. */
-function tellEnd({ log, meters }: JobContext, { pipeline, destination, outcome }: SyncReport): void {
+/** What was loaded counts, whatever becomes of the next destination. */
+function tellEnd({ log, meters }: JobContext, report: SyncReport): void {
+  const { pipeline, destination, outcome } = report;
+  logUnfinished(log, report);
   if ('file' in outcome) log.info(describeOutcome(pipeline, destination, outcome));
   if (outcome.kind !== 'loaded') return;
   const { seconds, result, file } = outcome;
@@ -118,7 +119,7 @@ async function conclude(context: JobContext, conclusion: Conclusion): Promise<vo
     if (error.code === 'DESTINATION_UNREACHABLE') current.reopen(setup);
     await records.write(name, { outcome: record('failed') });
     const file = newest === null ? null : fileKey(newest);
-    return failJob(context, job, pipeline, { during: 'sync', file, error }, setup.app.redact);
+    return failJob(context, job, pipeline, { during: 'sync', file, error }, setup.context.redact);
   }
   const kinds = reports.map(({ outcome }) => outcome.kind);
   const loaded = kinds.includes('loaded');

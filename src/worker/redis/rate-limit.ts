@@ -93,12 +93,12 @@ export function createSharedRateLimiter(options: SharedLimiterOptions): RateLimi
         });
       }
     },
-    async told(route, news) {
-      const { limited, remaining, resetMs, retryAfterMs } = news;
+    async report(route, report) {
+      const { limited, remaining, resetMs, retryAfterMs } = report;
       const wait = retryAfterMs ?? resetMs ?? windowMs * BLIND_SHARE;
       await redis
         .eval(TOLD, 1, said(route), limited ? 1 : 0, remaining ?? '', resetMs ?? '', wait)
-        .catch(() => local.told(route, news));
+        .catch(() => local.report(route, report));
     },
   };
 }

@@ -1,7 +1,7 @@
 /** What workers tell one another through Redis: what checks found, what went wrong, what runs, and who is there. */
 import type { Redis } from 'ioredis';
 import type { Decision } from '../../pipeline/decide.ts';
-import type { Trouble } from '../queue/failures.ts';
+import type { PipelineFailure } from '../queue/failures.ts';
 import { liveKey, NEWS_CHANNEL, recordKey, WORKER_PREFIX } from './keys.ts';
 
 /** What the last look at the service found. */
@@ -11,7 +11,7 @@ export interface CheckRecord {
   readonly file: string;
   readonly date: string;
   readonly size: number | null;
-  /** What was done about it. `held-back`: it failed before (Trouble says why). */
+  /** What was done about it. `held-back`: it failed before (PipelineFailure says why). */
   readonly decision: Decision | 'held-back';
 }
 
@@ -55,7 +55,7 @@ export type News =
 
 export interface PipelineRecord {
   readonly check: CheckRecord | null;
-  readonly trouble: Trouble | null;
+  readonly trouble: PipelineFailure | null;
   readonly outcome: OutcomeRecord | null;
 }
 
@@ -78,7 +78,7 @@ export class Records {
     const fields = await this.#redis.hgetall(recordKey(pipeline));
     return {
       check: parsed<CheckRecord>(fields['check']),
-      trouble: parsed<Trouble>(fields['trouble']),
+      trouble: parsed<PipelineFailure>(fields['trouble']),
       outcome: parsed<OutcomeRecord>(fields['outcome']),
     };
   }

@@ -1,5 +1,6 @@
 /** A run's progress, told to all workers through Redis beside the log, so that any status page shows it. */
-import { type FileProgress, Meter, type Progress } from '../../cli/progress.ts';
+import { ProgressMeter } from '../../pipeline/progress-meter.ts';
+import type { FileProgress, Progress } from '../../types/index.ts';
 import type { LiveRun, Records } from '../redis/records.ts';
 
 export interface LiveOptions {
@@ -15,10 +16,9 @@ export interface LiveOptions {
 /** Reports so often at the most, whatever is updated, and also while nothing is: what stands still must be seen to. */
 export function liveProgress({ records, worker, every, beside }: LiveOptions): Progress {
   return {
-    above: (stream) => beside.above(stream),
     start(pipeline, file, totalBytes): FileProgress {
       const shown = beside.start(pipeline, file, totalBytes);
-      const meter = new Meter(totalBytes);
+      const meter = new ProgressMeter(totalBytes);
       const startedAt = new Date().toISOString();
       const describe = (): LiveRun => ({
         pipeline,

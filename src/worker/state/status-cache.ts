@@ -1,22 +1,22 @@
 /** What the destinations hold, read at most every few seconds however many look. */
 import { asDomainsyncError, DomainsyncError } from '../../common/errors.ts';
-import type { DestinationStatus } from '../../types/index.ts';
-import type { Current } from '../current-setup.ts';
+import type { DestinationStatus, RecordedRun } from '../../types/index.ts';
+import type { CurrentSetup } from '../current-setup.ts';
 import { atMost, within } from '../deadline.ts';
-import type { RunRecord, Setup, WorkerPipeline } from '../setup.ts';
+import type { Setup, WorkerPipeline } from '../setup.ts';
 
 /** What is told of an error. Without secrets. */
-export interface ToldError {
+export interface ErrorSummary {
   readonly code: string;
   readonly message: string;
   readonly hint: string;
 }
 
 /** What the destinations of a pipeline hold, as far as they answer. */
-export interface Holdings {
+export interface DestinationStatuses {
   readonly destinations: readonly DestinationStatus[];
   /** Why it cannot be told of the others: of the first of them. */
-  readonly error: ToldError | null;
+  readonly error: ErrorSummary | null;
 }
 
 /** Somebody who waits for a page, or Prometheus for its answer, gives up soon after. */
@@ -65,37 +65,37 @@ class Cached<T> {
   }
 }
 
-export class HoldingsView {
-  readonly #current: Current;
+export class StatusCache {
+  readonly #current: CurrentSetup;
   readonly #stop: AbortSignal;
-  readonly #holdings = new Map<string, Cached<Holdings>>();
-  readonly #history: Cached<readonly RunRecord[]>;
+  readonly #statuses = new Map<string, Cached<DestinationStatuses>>();
+  readonly #history: Cached<readonly RecordedRun[]>;
 
-  constructor(current: Current, stop: AbortSignal) {
+  constructor(current: CurrentSetup, stop: AbortSignal) {
     this.#current = current;
     this.#stop = stop;
     this.#history = new Cached(HISTORY_FRESH_MS, () => this.#readHistory());
   }
 
   /** Throws nothing. */
-  of(pipeline: string): Promise<Holdings> {
-    const cached = this.#holdings.get(pipeline) ?? new Cached(FRESH_MS, () => this.#read(pipeline));
-    this.#holdings.set(pipeline, cached);
+  of(pipeline: string): Promise<DestinationStatuses> {
+    const cached = this.#statuses.get(pipeline) ?? new Cached(FRESH_MS, () => this.#read(pipeline));
+    this.#statuses.set(pipeline, cached);
     return cached.get();
   }
 
   /** The newest runs of all pipelines; none where they cannot be read. */
-  history(): Promise<readonly RunRecord[]> {
+  history(): Promise<readonly RecordedRun[]> {
     return this.#history.get();
   }
 
   /** A pipeline has changed: it is read anew. */
   forget(pipeline: string): void {
-    this.#holdings.get(pipeline)?.forget();
+    this.#statuses.get(pipeline)?.forget();
     this.#history.forget();
   }
 
-  async #read(name: string): Promise<Holdings> {
+  async #read(name: string): Promise<DestinationStatuses> {
     return this.#using(async (setup) => {
       const pipeline = setup.pipelines.find((one) => one.name === name);
       if (pipeline === undefined) return { destinations: [], error: null };
@@ -104,11 +104,11 @@ export class HoldingsView {
       // An embedded server that died is started anew by the next who asks.
       if (errors.some(({ code }) => code === 'DESTINATION_UNREACHABLE')) this.#current.reopen(setup);
       const destinations = told.filter((one): one is DestinationStatus => !(one instanceof DomainsyncError));
-      return { destinations, error: toldError(errors[0], setup.app.redact) };
+      return { destinations, error: errorSummary(errors[0], setup.context.redact) };
     });
   }
 
-  #readHistory(): Promise<readonly RunRecord[]> {
+  #readHistory(): Promise<readonly RecordedRun[]> {
     return this.#using((setup) =>
       within(ANSWER_MS, this.#stop, notInTime, (signal) => setup.history(HISTORY, signal)).catch(() => []),
     );
@@ -144,7 +144,7 @@ async function statuses(
   );
 }
 
-function toldError(error: DomainsyncError | undefined, redact: (text: string) => string): ToldError | null {
+function errorSummary(error: DomainsyncError | undefined, redact: (text: string) => string): ErrorSummary | null {
   if (error === undefined) return null;
   return { code: error.code, message: redact(error.message), hint: redact(error.hint) };
 }

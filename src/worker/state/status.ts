@@ -1,15 +1,16 @@
 /** All that the status page, `GET /api/status`, `/healthz` and `/metrics` tell: of every pipeline, from every worker. */
-import { snapshotDocument } from '../../cli/snapshot-document.ts';
+
 import { DomainsyncError } from '../../common/errors.ts';
-import { type DestinationStatus, sourceKey } from '../../types/index.ts';
-import type { Current } from '../current-setup.ts';
+import { snapshotDocument } from '../../pipeline/snapshot-document.ts';
+import { type DestinationStatus, type RecordedRun, sourceKey } from '../../types/index.ts';
+import type { CurrentSetup } from '../current-setup.ts';
 import { within } from '../deadline.ts';
-import type { Trouble } from '../queue/failures.ts';
+import type { PipelineFailure } from '../queue/failures.ts';
 import type { Queues } from '../queue/queues.ts';
 import type { RedisLinks, RedisState } from '../redis/connections.ts';
 import type { CheckRecord, LiveRun, OutcomeRecord, Records, WorkerRecord } from '../redis/records.ts';
-import type { RunRecord, WorkerPipeline } from '../setup.ts';
-import type { HoldingsView, ToldError } from './status-cache.ts';
+import type { WorkerPipeline } from '../setup.ts';
+import type { ErrorSummary, StatusCache } from './status-cache.ts';
 
 /** Codes with which the service refuses a key, or a key its access. */
 const REFUSALS: ReadonlySet<string> = new Set(['SOURCE_KEY_REJECTED', 'SOURCE_IP_BLOCKED', 'SOURCE_NO_ACCESS']);
@@ -32,7 +33,7 @@ export interface PipelineStatus {
   readonly state: 'no-access' | 'not-found' | 'failing' | 'running' | 'queued' | 'empty' | 'current' | 'unknown';
   readonly access: { readonly state: AccessState; readonly code: string | null };
   readonly check: CheckRecord | null;
-  readonly trouble: Omit<Trouble, 'file' | 'digest' | 'broughtForward'> | null;
+  readonly trouble: Omit<PipelineFailure, 'file' | 'digest' | 'broughtForward'> | null;
   readonly outcome: OutcomeRecord | null;
   readonly run: LiveRun | null;
   /** Where its job waits, if it does. */
@@ -40,9 +41,9 @@ export interface PipelineStatus {
   /** Those that answer. */
   readonly destinations: readonly (DestinationStatus & { readonly ageSeconds: number | null })[];
   /** Why the others cannot be told of. */
-  readonly destinationError: ToldError | null;
+  readonly destinationError: ErrorSummary | null;
   /** Oldest first. */
-  readonly history: readonly RunRecord[];
+  readonly history: readonly RecordedRun[];
 }
 
 export interface QueueCounts {
@@ -65,10 +66,10 @@ export interface StatusDocument {
 export interface StatusOptions {
   readonly version: string;
   readonly worker: string;
-  readonly current: Current;
+  readonly current: CurrentSetup;
   readonly links: RedisLinks;
   readonly records: Records;
-  readonly holdings: HoldingsView;
+  readonly cache: StatusCache;
   /** Null until Redis has answered for the first time. */
   readonly queues: () => Queues | null;
   readonly stop: AbortSignal;
@@ -80,7 +81,7 @@ const REDIS_MS = 3_000;
 /** What Redis tells of one pipeline. */
 interface Told {
   readonly check: CheckRecord | null;
-  readonly trouble: Trouble | null;
+  readonly trouble: PipelineFailure | null;
   readonly outcome: OutcomeRecord | null;
   readonly nextCheckAt: string | null;
   readonly queued: PipelineStatus['queued'];
@@ -91,15 +92,15 @@ const NOTHING_TOLD: Told = { check: null, trouble: null, outcome: null, nextChec
 
 /** Reads everything anew, but for what the destinations hold. Throws nothing: what cannot be told is told as such. */
 export async function readStatus(options: StatusOptions): Promise<StatusDocument> {
-  const { version, worker, current, links, records, holdings } = options;
+  const { version, worker, current, links, records, cache } = options;
   const { pipelines } = current.setup;
   const names = pipelines.map(({ name }) => name);
   const [history, runs, workers, queues, all] = await Promise.all([
-    holdings.history(),
+    cache.history(),
     orElse(options, [], () => records.runs(names)),
     orElse(options, [], () => records.workers()),
     orElse(options, [], () => queueCounts(options)),
-    Promise.all(pipelines.map(async ({ name }) => [await toldOf(options, name), await holdings.of(name)] as const)),
+    Promise.all(pipelines.map(async ({ name }) => [await toldOf(options, name), await cache.of(name)] as const)),
   ]);
   return {
     version,
@@ -198,7 +199,7 @@ function shownTrouble({
   digest: _digest,
   broughtForward: _forward,
   ...shown
-}: Trouble): PipelineStatus['trouble'] {
+}: PipelineFailure): PipelineStatus['trouble'] {
   return shown;
 }
 

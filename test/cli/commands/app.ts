@@ -38,7 +38,7 @@ export function openApp({ url, apiKey, json = false, columns, signal }: TestAppO
     pipelines: [],
     source: () => service,
     api: () => service.api,
-    room: (target, file) => service.room(target, file),
+    diskSpace: (target, file) => service.diskSpace(target, file),
     requestsLeft: () => service.requestsLeft(),
     orphans: async () => [],
     nearest,

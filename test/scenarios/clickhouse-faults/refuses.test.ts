@@ -10,7 +10,7 @@ import { openServerProject, type ServerProject } from '../../support/clickhouse/
 import type { Verdict } from '../../support/clickhouse/proxy.ts';
 import { type EndState, endState } from '../../support/kill/state.ts';
 import type { Finished } from '../../support/project.ts';
-import { jsonDocument, type ToldError, toldErrors } from '../../support/told.ts';
+import { type ErrorSummary, jsonDocument, toldErrors } from '../../support/told.ts';
 
 const WORLD = createWorld({ rows: 400 });
 const DATES = ['2026-02-01', '2026-02-02'] as const;
@@ -94,7 +94,7 @@ interface Check {
   readonly newest: { readonly name: string };
   readonly held: { readonly file: string } | null;
   readonly action: string;
-  readonly error?: ToldError;
+  readonly error?: ErrorSummary;
 }
 
 async function told(): Promise<{ status: Status; check: Check; code: number | null }> {

@@ -11,7 +11,7 @@ import { NEVER } from '../../support/clickhouse/lab.ts';
 import { send } from '../../support/clickhouse/server.ts';
 import { runCommand } from '../../support/command.ts';
 import { describeWhere } from '../../support/installed.ts';
-import { jsonDocument, type ToldError, toldErrors } from '../../support/told.ts';
+import { type ErrorSummary, jsonDocument, toldErrors } from '../../support/told.ts';
 
 const MODES = ['sync', 'replace', 'append'] as const;
 /** Of a load that some version killed: `recover` would drop them. */
@@ -75,7 +75,7 @@ ${pipelines.join('\n')}
         };
         const check = await run('check', '--json');
         expect(check.code).toBe(8);
-        const checked = jsonDocument<{ pipelines: { action: string; error: ToldError }[] }>(check).pipelines;
+        const checked = jsonDocument<{ pipelines: { action: string; error: ErrorSummary }[] }>(check).pipelines;
         expect(checked).toMatchObject(MODES.map(() => ({ action: 'fail', error: refusal })));
         for (const force of [[], ['--force']]) {
           const sync = await run('sync', ...force);

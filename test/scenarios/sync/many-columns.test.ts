@@ -5,8 +5,8 @@ import {
   keepShortest,
   type SourceColumns,
 } from '../../../connectors/clickhouse/state/source-columns.ts';
-import { describeOutcome } from '../../../src/cli/commands/sync.ts';
 import type { RunOutcome } from '../../../src/pipeline/run.ts';
+import { describeOutcome } from '../../../src/pipeline/sync-report.ts';
 import { type Lab, openLab } from '../../support/clickhouse/lab.ts';
 
 let lab: Lab;

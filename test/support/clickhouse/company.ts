@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { runCommand } from '../command.ts';
 import type { Finished } from '../project.ts';
-import { expectNoSecrets, jsonDocument, type ToldError, toldErrors } from '../told.ts';
+import { type ErrorSummary, expectNoSecrets, jsonDocument, toldErrors } from '../told.ts';
 import type { ServerProject } from './project.ts';
 
 export const PASSWORD = 'Pa55/w "rd&';
@@ -71,7 +71,7 @@ export interface Told {
   readonly held: { readonly date: string } | null;
   readonly lastRun: { readonly outcome: string } | null;
   readonly action: string;
-  readonly error?: ToldError;
+  readonly error?: ErrorSummary;
 }
 
 /** What a command says of the pipeline. */
@@ -90,7 +90,7 @@ export async function expectLoaded(run: Run, date: string): Promise<void> {
 }
 
 /** A run is refused, and `check` tells the same of it. */
-export async function refused(run: Run): Promise<ToldError> {
+export async function refused(run: Run): Promise<ErrorSummary> {
   const [check, finished] = await Promise.all([told(run, 'check', 8), run('sync')]);
   expect(finished.code, finished.stderr).toBe(8);
   const [error] = toldErrors(finished);

@@ -7,11 +7,10 @@ import {
   type ClickHouseDestinationOptions,
 } from '../../../connectors/clickhouse/destination.ts';
 import { Server, type ServerOptions } from '../../../connectors/clickhouse/server/client.ts';
-import type { Progress } from '../../../src/cli/progress.ts';
 import { openLocalFile } from '../../../src/common/spool.ts';
 import { type RunOutcome, run } from '../../../src/pipeline/run.ts';
 import { COLUMNS } from '../../../src/rows/columns.ts';
-import type { Destination, RemoteFile, Source } from '../../../src/types/index.ts';
+import type { Destination, Progress, RemoteFile, Source } from '../../../src/types/index.ts';
 import { configureServer } from '../bed/stock-server.ts';
 import { KillableServer } from './server.ts';
 import type { ServerPlace } from './server-process.ts';
@@ -20,7 +19,6 @@ const WRITER = new URL('../../../connectors/clickhouse/format/native.ts', import
 
 const SILENT: Progress = {
   start: () => ({ update: () => {}, stop: () => {} }),
-  above: (stream) => stream,
 };
 
 export interface LabFile {
@@ -123,11 +121,11 @@ export async function openLab(users: string | null = null): Promise<Lab> {
   };
 }
 
-function sourceOf(path: string, { name, date, bytes, etag }: LabFile): Pick<Source, 'newest' | 'open' | 'tidy'> {
+function sourceOf(path: string, { name, date, bytes, etag }: LabFile): Pick<Source, 'newest' | 'open' | 'prune'> {
   const file: RemoteFile = { name, date, size: bytes.length, etag: etag ?? null, lastModified: null };
   return {
     newest: async () => file,
     open: async () => openLocalFile(path, file),
-    tidy: async () => {},
+    prune: async () => {},
   };
 }

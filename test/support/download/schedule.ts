@@ -208,7 +208,7 @@ class Schedule {
     });
     const outcome = await download(source, this.#happening());
     // As a run does with what it has loaded.
-    if (outcome.error === null && outcome.file !== null) await source.tidy(DNS, outcome.file);
+    if (outcome.error === null && outcome.file !== null) await source.prune(DNS, outcome.file);
     await source.close();
     await this.#event;
     await this.#check(outcome);

@@ -7,9 +7,9 @@ import { asDomainsyncError } from '../../../src/common/errors.ts';
 import { openLocalFile } from '../../../src/common/spool.ts';
 import { run } from '../../../src/pipeline/run.ts';
 import { COLUMNS } from '../../../src/rows/columns.ts';
-import type { KafkaChild } from './run.ts';
+import type { ChildJob } from './child-job.ts';
 
-const of = JSON.parse(process.argv[2] ?? '') as KafkaChild;
+const of = JSON.parse(process.argv[2] ?? '') as ChildJob;
 const tell = (what: object): unknown => process.stdout.write(`${JSON.stringify(what)}\n`);
 const { signal } = new AbortController();
 setMaxListeners(0, signal);
@@ -39,11 +39,11 @@ try {
     {
       pipeline,
       target,
-      source: { newest: async () => file, open: async () => openLocalFile(of.file.path, file), tidy: async () => {} },
+      source: { newest: async () => file, open: async () => openLocalFile(of.file.path, file), prune: async () => {} },
       destination,
       force: false,
       settings: { maxWindowLog: 27, blockBytes: of.blockBytes, threads: 1 },
-      progress: { start: () => ({ update: () => {}, stop: () => {} }), above: (stream) => stream },
+      progress: { start: () => ({ update: () => {}, stop: () => {} }) },
     },
     signal,
   );

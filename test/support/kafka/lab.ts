@@ -1,12 +1,11 @@
 /** A broker and a ClickHouse server for one test file, and the Kafka destination run against them in this process. */
 import { ClickHousePublishedIndex } from '../../../connectors/clickhouse/published/index.ts';
-import type { KafkaDestinationOptions } from '../../../connectors/kafka/destination.ts';
 import { type Kafka, openKafka } from '../../../connectors/kafka/index.ts';
-import type { Log } from '../../../connectors/kafka/log.ts';
+import type { KafkaDestinationOptions } from '../../../connectors/kafka/options.ts';
 import { Connection, type ConnectionOptions } from '../../../connectors/kafka/protocol/connection.ts';
 import { partitionCount } from '../../../connectors/kafka/topics/topics.ts';
 import { COLUMNS } from '../../../src/rows/columns.ts';
-import type { Destination } from '../../../src/types/index.ts';
+import type { Destination, Log } from '../../../src/types/index.ts';
 import { type Lab, NEVER, openLab } from '../clickhouse/lab.ts';
 import { type BrokerOptions, startBroker, type TestBroker } from './broker.ts';
 import { messagesOf, type TopicMessage } from './reader.ts';

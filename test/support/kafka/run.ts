@@ -1,4 +1,4 @@
-/** Starts runs of kafka-child.ts, and looks at what they left in the topic. */
+/** Starts runs of child.ts, and checks what they left in the topic. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
@@ -6,27 +6,11 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
+import type { ChildJob } from './child-job.ts';
 import { expectedMessages, type KafkaFile } from './files.ts';
 import { headersOf, messagesOf } from './reader.ts';
 
 const CHILD = fileURLToPath(new URL('./child.ts', import.meta.url));
-
-/** What a child is told. */
-export interface KafkaChild {
-  readonly broker: string;
-  readonly clickhouse: {
-    readonly url: string;
-    readonly username: string;
-    readonly password: string;
-    readonly database: string;
-  };
-  readonly pipeline: string;
-  readonly topic: string;
-  readonly publish: 'changes' | 'snapshot';
-  readonly file: { readonly name: string; readonly date: string; readonly size: number; readonly path: string };
-  readonly blockBytes: number;
-  readonly transactionBytes: number;
-}
 
 /** How a child ended; null: it was killed. */
 export type ChildOutcome = { readonly outcome: string; readonly code?: string; readonly message?: string } | null;
@@ -36,7 +20,7 @@ export interface RunningChild {
   readonly ended: Promise<ChildOutcome>;
 }
 
-export function startChild(of: KafkaChild): RunningChild {
+export function startChild(of: ChildJob): RunningChild {
   const child = spawn(process.execPath, [CHILD, JSON.stringify(of)], { stdio: ['ignore', 'pipe', 'inherit'] });
   const closed = once(child, 'close');
   const ended = text(child.stdout).then(async (out) => {
@@ -47,7 +31,7 @@ export function startChild(of: KafkaChild): RunningChild {
 }
 
 /** The file on disk, as a child is told of it. */
-export async function savedFile(folder: string, { name, date, bytes }: KafkaFile): Promise<KafkaChild['file']> {
+export async function savedFile(folder: string, { name, date, bytes }: KafkaFile): Promise<ChildJob['file']> {
   const path = join(folder, name);
   await writeFile(path, bytes);
   return { name, date, size: bytes.length, path };

@@ -8,8 +8,8 @@ import {
   jobDelay,
   keepsFromAsking,
   keepsFromLoading,
+  type PipelineFailure,
   staysBroughtForward,
-  type Trouble,
   timesInARow,
 } from '../../../src/worker/queue/failures.ts';
 
@@ -21,7 +21,7 @@ function error(code: ErrorCode): DomainsyncError {
   return new DomainsyncError(code, 'what happened');
 }
 
-function trouble(change: Partial<Trouble>): Trouble {
+function trouble(change: Partial<PipelineFailure>): PipelineFailure {
   return {
     code: 'FILE_CORRUPT',
     message: '',

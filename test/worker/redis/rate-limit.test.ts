@@ -2,12 +2,12 @@
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
 import { createLocalRateLimiter, LIMITS } from '../../../connectors/dataset-service/http/rate-limit.ts';
-import type { RateLimiter, RateNews, ServiceRoute } from '../../../src/types/index.ts';
+import type { RateLimiter, RateLimitReport, ServiceRoute } from '../../../src/types/index.ts';
 import { createSharedRateLimiter } from '../../../src/worker/redis/rate-limit.ts';
 import { type TestRedis, withRedis } from '../../support/worker/redis.ts';
 
 const NEVER = new AbortController().signal;
-const SILENT: RateNews = { limited: false, remaining: null, resetMs: null, retryAfterMs: null };
+const SILENT: RateLimitReport = { limited: false, remaining: null, resetMs: null, retryAfterMs: null };
 
 /** A limiter, and the waits that it told of, in milliseconds. */
 interface Watched {
@@ -100,21 +100,21 @@ test('what one worker was told holds for all', async () => {
     withLimiters(redis, ['a', 'a'], { limit: 100, windowMs: 60_000 }, async (limiters) => {
       const [{ limiter: told }, other] = limiters as [Watched, Watched];
       expect(await other.ask()).toBe(0);
-      await told.told('download', { ...SILENT, remaining: 2, resetMs: 50_000 });
+      await told.report('download', { ...SILENT, remaining: 2, resetMs: 50_000 });
       // An answer that was overtaken does not raise what is left.
-      await told.told('download', { ...SILENT, remaining: 9, resetMs: 50_000 });
+      await told.report('download', { ...SILENT, remaining: 9, resetMs: 50_000 });
       expect([await other.ask(), await other.ask()]).toEqual([0, 0]);
       const left = await other.ask();
       expect([left > 20_000, left <= 50_000]).toEqual([true, true]);
-      await told.told('me', { ...SILENT, limited: true, retryAfterMs: 60_000 });
+      await told.report('me', { ...SILENT, limited: true, retryAfterMs: 60_000 });
       const closed = await other.ask('me');
       expect([closed > 30_000, closed <= 60_000]).toEqual([true, true]);
-      await told.told('preview', SILENT);
+      await told.report('preview', SILENT);
       expect(await other.ask('preview')).toBe(0);
-      await told.told('preview', { ...SILENT, limited: true });
+      await told.report('preview', { ...SILENT, limited: true });
       // Nothing was said of how long: a sixth of the window.
       expect(await other.ask('preview')).toBeGreaterThan(5_000);
-      await told.told('orders', { ...SILENT, limited: true, retryAfterMs: 3_600_000 });
+      await told.report('orders', { ...SILENT, limited: true, retryAfterMs: 3_600_000 });
       await expect(other.limiter.acquire('orders', NEVER)).rejects.toMatchObject({ code: 'SOURCE_RATE_LIMITED' });
       await expect(other.limiter.acquire('sample', AbortSignal.abort())).rejects.toMatchObject({ code: 'INTERRUPTED' });
     }),
@@ -128,7 +128,7 @@ test('while Redis is gone each worker keeps the limit by itself', async () => {
       await redis.stop('SIGKILL');
       expect([await one.ask(), await one.ask()]).toEqual([0, 0]);
       expect(await one.ask()).toBeGreaterThan(30_000);
-      await one.limiter.told('me', { ...SILENT, limited: true, retryAfterMs: 60_000 });
+      await one.limiter.report('me', { ...SILENT, limited: true, retryAfterMs: 60_000 });
       expect(await one.ask('me')).toBeGreaterThan(30_000);
     }),
   );

@@ -1,4 +1,7 @@
-/** From a line's tokens to a row (contract 3): every selected column in order. What is unusual is not taken. */
+/**
+ * From a line's tokens to a row (contract 3): every selected column in order. What is unusual is not taken, and goes through
+ * the twins that work on parsed values: src/rows/normalise.ts, values.ts, maps.ts.
+ */
 import { compareBytes } from '../bytes/bytes';
 import { CASE_BIT, FALS_WORD, LOWER_E, TRUE_WORD } from '../bytes/characters';
 import {

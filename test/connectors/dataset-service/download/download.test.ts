@@ -159,7 +159,7 @@ test('a damaged file is discarded, whole or not, and fetched anew', async () => 
   await whole(await start());
 });
 
-test('tidy keeps the newest of the target and leaves everything else alone', async () => {
+test('prune keeps the newest of the target and leaves everything else alone', async () => {
   const others = ['svc-dns-de-2025-01-01.jsonl.zst', 'notes.txt', 'svc-dns-2020-01-01.jsonl.zst'];
   for (const name of others) await writeFile(join(folder, name), 'x');
   await writeFile(
@@ -179,10 +179,10 @@ test('tidy keeps the newest of the target and leaves everything else alone', asy
     (await files()).filter(
       (name) => /dns-202[56]-(?!01-01\.jsonl\.zst$|01-01.*de)/u.test(name) && !name.includes('-de-'),
     );
-  await client.tidy(TARGET, described(dated('2026-01-02')));
+  await client.prune(TARGET, described(dated('2026-01-02')));
   expect(await mine()).toEqual(['svc-dns-2026-01-03.jsonl.zst', 'svc-dns-2026-01-03.jsonl.zst.json']);
   const none = source(service.url, folder, { keep: 0 });
-  await none.tidy(TARGET, described(dated('2026-01-03')));
+  await none.prune(TARGET, described(dated('2026-01-03')));
   expect(await mine()).toEqual([]);
   expect(await files()).toEqual([others[1], others[2], others[0], `${others[0]}.json`].sort());
   await none.close();

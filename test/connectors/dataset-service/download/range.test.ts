@@ -1,10 +1,5 @@
 import { expect, test } from 'vitest';
-import {
-  judge,
-  parseContentRange,
-  type RangeAnswer,
-  sameFile,
-} from '../../../../connectors/dataset-service/download/range.ts';
+import { judge, parseContentRange, type RangeResponse } from '../../../../connectors/dataset-service/download/range.ts';
 import type { RemoteFile } from '../../../../src/types/index.ts';
 
 const FILE: RemoteFile = {
@@ -18,16 +13,21 @@ const OTHER: RemoteFile = { ...FILE, etag: '"two"' };
 const TOMORROW: RemoteFile = { ...FILE, name: 'a-dns-2026-02-01.jsonl.zst', date: '2026-02-01', etag: '"two"' };
 const UNSIZED: RemoteFile = { ...FILE, size: null };
 
-const part = (contentRange: string, file = FILE): RangeAnswer => ({ status: 206, contentRange, file, etag: file.etag });
-const whole = (file: RemoteFile): RangeAnswer => ({ status: 200, contentRange: null, file, etag: file.etag });
-const none = (contentRange: string | null, etag: string | null = null): RangeAnswer => ({
+const part = (contentRange: string, file = FILE): RangeResponse => ({
+  status: 206,
+  contentRange,
+  file,
+  etag: file.etag,
+});
+const whole = (file: RemoteFile): RangeResponse => ({ status: 200, contentRange: null, file, etag: file.etag });
+const none = (contentRange: string | null, etag: string | null = null): RangeResponse => ({
   status: 416,
   contentRange,
   file: null,
   etag,
 });
 
-test.each<[string, number, RemoteFile, RangeAnswer, object]>([
+test.each<[string, number, RemoteFile, RangeResponse, object]>([
   ['206 where we are', 400, FILE, part('bytes 400-999/1000'), { kind: 'continue', file: FILE }],
   ['206 of less than asked for', 400, FILE, part('bytes 400-500/1000'), { kind: 'continue', file: FILE }],
   ['206 with an unknown total', 400, FILE, part('bytes 400-999/*', UNSIZED), { kind: 'continue', file: FILE }],
@@ -62,19 +62,6 @@ test.each<[string, number, RemoteFile, RangeAnswer, object]>([
   ['another status', 0, FILE, { ...whole(FILE), status: 203 }, { kind: 'fail' }],
 ])('%s', (_name, offset, file, answer, verdict) => {
   expect(judge({ offset, file }, answer)).toMatchObject(verdict);
-});
-
-test('the same file: strong tags decide, else size, date of change and name', () => {
-  expect(sameFile(FILE, FILE)).toBe(true);
-  expect(sameFile(FILE, OTHER)).toBe(false);
-  expect(sameFile(FILE, { ...FILE, lastModified: 'Sun, 01 Feb 2026 00:00:00 GMT' })).toBe(true);
-  const weak = { ...FILE, etag: 'W/"one"' };
-  expect(sameFile(weak, { ...weak, etag: 'W/"two"' })).toBe(true);
-  expect(sameFile(weak, { ...weak, lastModified: 'Sun, 01 Feb 2026 00:00:00 GMT' })).toBe(false);
-  expect(sameFile(weak, { ...weak, size: 1001 })).toBe(false);
-  expect(sameFile(FILE, { ...FILE, size: 1001 })).toBe(false);
-  expect(sameFile(weak, { ...weak, size: null, lastModified: null })).toBe(true);
-  expect(sameFile(FILE, { ...FILE, name: 'b-dns-2026-01-31.jsonl.zst' })).toBe(false);
 });
 
 test('Content-Range', () => {

@@ -1,10 +1,11 @@
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { interrupted } from '../../../../src/common/errors.ts';
 import type { Source, SpooledFile } from '../../../../src/types/index.ts';
@@ -69,7 +70,7 @@ test('gives up after failures without progress, and the next run goes on', async
 });
 
 test('a process killed in the middle is taken over by one that waits, which goes on where it was', async () => {
-  const open = gate(service);
+  const goOn = gate(service);
   const child = spawn(process.execPath, [CHILD, service.url, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
   await once(child.stdout, 'data');
   let begun = false;
@@ -83,7 +84,7 @@ test('a process killed in the middle is taken over by one that waits, which goes
   await once(child, 'close');
   const { length: kept } = await readFile(join(folder, `${NAME}.part`));
   expect(kept).toBeGreaterThan(0);
-  open();
+  goOn();
   await whole(await waiting);
   expect(service.seen.at(-1)).toMatchObject({
     range: `bytes=${kept}-`,
@@ -95,12 +96,12 @@ test('a process killed in the middle is taken over by one that waits, which goes
 });
 
 test('one that waits for a process that comes to its end reads what that one downloaded', async () => {
-  const open = gate(service);
+  const goOn = gate(service);
   const child = spawn(process.execPath, [CHILD, service.url, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
   await once(child.stdout, 'data');
   const waiting = start();
   await sleep(600);
-  open();
+  goOn();
   child.stdout.resume();
   await once(child, 'close');
   await whole(await waiting);
@@ -108,8 +109,26 @@ test('one that waits for a process that comes to its end reads what that one dow
   expect(sent(service)).toBe(CONTENT.length + 1);
 });
 
+test('a file that becomes complete between the look for it and the lock is read, not downloaded again', async () => {
+  const goOn = gate(service);
+  const other = source(service.url, folder);
+  const first = await start(other);
+  // Its writer decides how long a look at this sidecar takes: until `held` is closed.
+  const sidecar = join(folder, `${NAME}.json`);
+  await promisify(execFile)('mkfifo', [sidecar]);
+  const second = start();
+  const held = await open(sidecar, 'w');
+  goOn();
+  await first.complete;
+  await other.close();
+  await held.close();
+  await whole(await second);
+  expect(sent(service)).toBe(CONTENT.length);
+  expect(await files()).toEqual([NAME, `${NAME}.json`]);
+});
+
 test('who waits for another process can be interrupted', async () => {
-  const open = gate(service);
+  const goOn = gate(service);
   const child = spawn(process.execPath, [CHILD, service.url, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
   await once(child.stdout, 'data');
   const controller = new AbortController();
@@ -120,7 +139,7 @@ test('who waits for another process can be interrupted', async () => {
   await expect(waiting).rejects.toMatchObject({ code: 'INTERRUPTED' });
   child.kill('SIGKILL');
   await once(child, 'close');
-  open();
+  goOn();
 });
 
 test('a kill between the steps of the last rename is mended', async () => {
@@ -135,7 +154,7 @@ test('a kill between the steps of the last rename is mended', async () => {
   expect(await files()).toEqual([NAME, `${NAME}.json`]);
   await writeFile(at('.part.json'), info);
   await whole(await start());
-  await client.tidy(TARGET, described(OFFER));
+  await client.prune(TARGET, described(OFFER));
   expect(await files()).toEqual([NAME, `${NAME}.json`]);
   expect(service.seen.length).toBe(1);
 });
@@ -195,11 +214,11 @@ test('without a size, a 416 at the end says that all is there', async () => {
 });
 
 test('a stalled body is given up and resumed', async () => {
-  const open = gate(service);
+  const goOn = gate(service);
   const impatient = source(service.url, folder, { stallMs: 60 });
   const file = await start(impatient);
   while (service.seen.length < 2) await turn();
-  open();
+  goOn();
   await whole(file);
   expect(service.seen[1]?.status).toBe(206);
   await impatient.close();

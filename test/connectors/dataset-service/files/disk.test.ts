@@ -176,7 +176,7 @@ test('the lock of a process that was killed as its download became complete is r
   await once(ended, 'close');
   const owner = { ...(await processIdentity()), pid: ended.pid };
   await writeFile(join(data, `${NAME}.lock`), JSON.stringify({ owner, nonce: 'old' }));
-  await client.tidy(TARGET, described(OFFER));
+  await client.prune(TARGET, described(OFFER));
   expect((await readdir(data)).sort()).toEqual([NAME, `${NAME}.json`]);
 });
 
@@ -227,6 +227,6 @@ test('drafts of locks that killed processes left are removed once they are old',
   for (const draft of drafts) await writeFile(join(data, `${NAME}.lock.${draft}`), '{}');
   const long = new Date(Date.now() - 48 * 3_600_000);
   await utimes(join(data, `${NAME}.lock.${drafts[0]}`), long, long);
-  await client.tidy(TARGET, described(OFFER));
+  await client.prune(TARGET, described(OFFER));
   expect(await readdir(data)).toEqual([`${NAME}.lock.${drafts[1]}`]);
 });

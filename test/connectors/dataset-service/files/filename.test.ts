@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { suggestedNames } from '../../../../connectors/dataset-service/files/disposition.ts';
-import { downloadPath, matchName } from '../../../../connectors/dataset-service/files/filename.ts';
-import { askedToWait } from '../../../../connectors/dataset-service/http/rate-limit-headers.ts';
+import { matchName } from '../../../../connectors/dataset-service/files/filename.ts';
 import type { Target } from '../../../../src/types/index.ts';
 
 const latin1 = (text: string): string => Buffer.from(text).toString('latin1');
@@ -157,25 +156,4 @@ test('a name that is longer than any file has is none', () => {
   expect(matchName(name(114), DNS).kind).toBe('match');
   expect(matchName(name(115), DNS)).toEqual({ kind: 'too-long', bytes: 256, most: 255 });
   expect(matchName(`${'folder/'.repeat(60)}${name(1)}`, DNS).kind).toBe('match');
-});
-
-test('paths name dataset, scope and key, encoded', () => {
-  expect(downloadPath(DNS)).toBe('/api/download/dns');
-  expect(downloadPath(slice('dns', 'tld', 'de'))).toBe('/api/download/dns/tld/de');
-  expect(downloadPath(slice('technologies', 'technology', 'C#/Net'))).toBe(
-    '/api/download/technologies/technology/c%23%2Fnet',
-  );
-});
-
-test.each([
-  [{ 'retry-after': '7' }, 7000],
-  [{ 'retry-after': 'Sat, 31 Jan 2026 00:00:30 GMT' }, 30_000],
-  [{ 'retry-after': 'Sat, 31 Jan 2026 00:00:00 GMT' }, 0],
-  [{ 'retry-after': 'soon', 'x-ratelimit-reset': '1769817605' }, 5000],
-  [{ 'ratelimit-reset': '12' }, 12_000],
-  [{ 'retry-after': '3', 'ratelimit-reset': '12' }, 3000],
-  [{}, undefined],
-])('%o asks to wait %s ms', (headers, wait) => {
-  const now = Date.UTC(2026, 0, 31);
-  expect(askedToWait((name) => (headers as Record<string, string>)[name] ?? null, now)).toBe(wait);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { isThisMachine } from '../../../../connectors/dataset-service/http/loopback.ts';
+import { isLoopback } from '../../../../connectors/dataset-service/http/loopback.ts';
 
 const hostOf = (host: string): string => new URL(`http://${host}:8080/`).hostname;
 
@@ -24,7 +24,7 @@ test.each([
   '[::ffff:127.3.2.1]',
   '[::ffff:0.0.0.0]',
 ])('%s is this machine', (host) => {
-  expect(isThisMachine(hostOf(host))).toBe(true);
+  expect(isLoopback(hostOf(host))).toBe(true);
 });
 
 test.each([
@@ -41,5 +41,5 @@ test.each([
   '[fe80::1]',
   '[2001:db8::1]',
 ])('%s is another', (host) => {
-  expect(isThisMachine(hostOf(host))).toBe(false);
+  expect(isLoopback(hostOf(host))).toBe(false);
 });

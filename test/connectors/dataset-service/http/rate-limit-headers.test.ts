@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { rateNews } from '../../../../connectors/dataset-service/http/rate-limit-headers.ts';
+import { parseRateLimit } from '../../../../connectors/dataset-service/http/rate-limit-headers.ts';
 
 const NOW = Date.UTC(2026, 0, 31);
 const DATE = 'Sat, 31 Jan 2026 00:00:00 GMT';
 
-function news(status: number, headers: Readonly<Record<string, string>>, now = NOW): unknown[] {
-  const { limited, remaining, resetMs, retryAfterMs } = rateNews(status, (name) => headers[name] ?? null, now);
+function report(status: number, headers: Readonly<Record<string, string>>, now = NOW): unknown[] {
+  const { limited, remaining, resetMs, retryAfterMs } = parseRateLimit(status, (name) => headers[name] ?? null, now);
   return [limited, remaining, resetMs, retryAfterMs];
 }
 
@@ -33,7 +33,7 @@ test.each<[Record<string, string>, number | null, number | null]>([
   [{ ratelimit: 'nonsense', 'x-ratelimit-remaining': '9', 'x-ratelimit-reset': '8' }, 9, 8000],
   [{ 'ratelimit-remaining': 'many', 'ratelimit-reset': '-1' }, null, null],
 ])('%o tells %s left for %s ms', (headers, remaining, reset) => {
-  expect(news(200, headers)).toEqual([false, remaining, reset, null]);
+  expect(report(200, headers)).toEqual([false, remaining, reset, null]);
 });
 
 test.each<[Record<string, string>, number | null]>([
@@ -43,7 +43,7 @@ test.each<[Record<string, string>, number | null]>([
   [{ 'retry-after': '-1' }, null],
   [{ 'retry-after': 'soon' }, null],
 ])('%o asks to wait %s ms', (headers, wait) => {
-  expect(news(429, headers)).toEqual([true, null, null, wait]);
+  expect(report(429, headers)).toEqual([true, null, null, wait]);
 });
 
 test("moments are of the service's clock, where it tells the time", () => {
@@ -53,5 +53,19 @@ test("moments are of the service's clock, where it tells the time", () => {
     'x-ratelimit-remaining': '0',
     'x-ratelimit-reset': String(NOW / 1000 + 10),
   };
-  expect(news(429, headers, NOW + 3_600_000)).toEqual([true, 0, 10_000, 30_000]);
+  expect(report(429, headers, NOW + 3_600_000)).toEqual([true, 0, 10_000, 30_000]);
+});
+
+test.each([
+  [{ 'retry-after': '7' }, 7000],
+  [{ 'retry-after': 'Sat, 31 Jan 2026 00:00:30 GMT' }, 30_000],
+  [{ 'retry-after': 'Sat, 31 Jan 2026 00:00:00 GMT' }, 0],
+  [{ 'retry-after': 'soon', 'x-ratelimit-reset': '1769817605' }, 5000],
+  [{ 'ratelimit-reset': '12' }, 12_000],
+  [{ 'retry-after': '3', 'ratelimit-reset': '12' }, 3000],
+  [{}, undefined],
+])('a response that refuses, %o, asks to wait %s ms', (headers, wait) => {
+  const header = (name: string): string | null => (headers as Record<string, string>)[name] ?? null;
+  const { retryAfterMs, resetMs } = parseRateLimit(429, header, NOW);
+  expect(retryAfterMs ?? resetMs ?? undefined).toBe(wait);
 });

@@ -6,10 +6,10 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createLocalRateLimiter, LIMITS } from '../../../../connectors/dataset-service/http/rate-limit.ts';
 import { createDatasetService, type DatasetServiceOptions } from '../../../../connectors/dataset-service/index.ts';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../../../src/sandbox/service.ts';
-import type { RateLimiter, RateNews, ServiceRoute } from '../../../../src/types/index.ts';
+import type { RateLimiter, RateLimitReport, ServiceRoute } from '../../../../src/types/index.ts';
 
 const NEVER = new AbortController().signal;
-const QUIET: RateNews = { limited: false, remaining: null, resetMs: null, retryAfterMs: null };
+const QUIET: RateLimitReport = { limited: false, remaining: null, resetMs: null, retryAfterMs: null };
 
 let folder: string;
 beforeEach(async () => {
@@ -58,10 +58,10 @@ test('a burst within the limit does not wait; beyond it, in no window are there 
 test('what the service says is left counts, also where others use it up', async () => {
   const waited: number[] = [];
   const limiter = createLocalRateLimiter({ onWait: (_route, ms) => void waited.push(ms) });
-  await limiter.told('me', { ...QUIET, remaining: 4, resetMs: 400 });
+  await limiter.report('me', { ...QUIET, remaining: 4, resetMs: 400 });
   await waits(limiter, 'me', 2);
   // Two are left of the four; an answer that was overtaken says more.
-  await limiter.told('me', { ...QUIET, remaining: 3, resetMs: 400 });
+  await limiter.report('me', { ...QUIET, remaining: 3, resetMs: 400 });
   await waits(limiter, 'me', 2);
   expect(waited).toEqual([]);
   const [time] = await waits(limiter, 'me', 1);
@@ -70,13 +70,13 @@ test('what the service says is left counts, also where others use it up', async 
   // A new window: nothing is known of it.
   await waits(limiter, 'me', 5);
   expect(waited.length).toBe(1);
-  await limiter.told('me', { ...QUIET, remaining: 0, resetMs: 50 });
+  await limiter.report('me', { ...QUIET, remaining: 0, resetMs: 50 });
   await waits(limiter, 'orders', 5);
   await waits(limiter, 'me', 1);
   expect(waited.length).toBe(2);
 });
 
-test.each<[string, Partial<RateNews>, number]>([
+test.each<[string, Partial<RateLimitReport>, number]>([
   ['Retry-After', { retryAfterMs: 80, resetMs: 500, remaining: 0 }, 80],
   ['the reset', { resetMs: 60 }, 60],
   ['nothing, so by a sixth of the window', {}, 100],
@@ -84,7 +84,7 @@ test.each<[string, Partial<RateNews>, number]>([
   const waited: number[] = [];
   const limiter = createLocalRateLimiter({ windowMs: 600, onWait: (_route, ms) => void waited.push(ms) });
   const start = performance.now();
-  await limiter.told('sample', { ...QUIET, ...told, limited: true });
+  await limiter.report('sample', { ...QUIET, ...told, limited: true });
   await waits(limiter, 'sample', 2);
   expect(performance.now() - start).toBeGreaterThanOrEqual(wait - 1);
   expect(waited.filter((ms) => ms > wait)).toEqual([]);
@@ -92,9 +92,9 @@ test.each<[string, Partial<RateNews>, number]>([
 
 test('nobody waits too long, nor after an abort', async () => {
   const limiter = createLocalRateLimiter();
-  await limiter.told('me', { ...QUIET, limited: true, retryAfterMs: 3_600_000 });
+  await limiter.report('me', { ...QUIET, limited: true, retryAfterMs: 3_600_000 });
   await expect(limiter.acquire('me', NEVER)).rejects.toMatchObject({ code: 'SOURCE_RATE_LIMITED' });
-  await limiter.told('orders', { ...QUIET, limited: true, retryAfterMs: 60_000 });
+  await limiter.report('orders', { ...QUIET, limited: true, retryAfterMs: 60_000 });
   const stop = new AbortController();
   const waiting = limiter.acquire('orders', stop.signal);
   setTimeout(() => stop.abort(), 20);
@@ -154,7 +154,7 @@ test('a service whose limits are lower than specified never has to refuse', asyn
 test('our own limit holds without a word of the service, for each route', async () => {
   // Ours is much longer, so that no request that is late on its way comes among those of the next.
   const limiter = createLocalRateLimiter({ limits: { orders: 2 }, windowMs: 1_000 });
-  const blind: RateLimiter = { acquire: (route, signal) => limiter.acquire(route, signal), told: async () => {} };
+  const blind: RateLimiter = { acquire: (route, signal) => limiter.acquire(route, signal), report: async () => {} };
   await withService({ limits: { orders: 2 }, limitWindow: 250 }, { limiter: blind }, async (service, sandbox) => {
     await Promise.all(Array.from({ length: 6 }, () => service.api.orders(NEVER)));
     expect(statuses(sandbox)).toEqual([200, 200, 200, 200, 200, 200]);
@@ -169,7 +169,7 @@ test('a refusal is waited out, and each try is counted', async () => {
       asked.push(route);
       return local.acquire(route, signal);
     },
-    told: (route, news) => local.told(route, news),
+    report: (route, report) => local.report(route, report),
   };
   await withService({}, { limiter: counting }, async ({ api }, sandbox) => {
     sandbox.misbehave({ route: 'sample', times: 2, fault: { kind: 'status', status: 429, retryAfter: '0' } });

@@ -1,7 +1,7 @@
 /** What to do about a dataset that the service does not know: the catalog tells which there are. */
 import { asDomainsyncError, DomainsyncError } from '../common/errors.ts';
 import { type Entry, sourceKey, type Target } from '../types/index.ts';
-import type { App } from './app.ts';
+import type { PipelineContext } from './context.ts';
 
 /** Where a catalog entry may have its slug (not specified), the likeliest first. */
 const SLUG_FIELDS = ['slug', 'dataset', 'id', 'key', 'code', 'name'];
@@ -16,20 +16,24 @@ export function slugsOf(entries: readonly Entry[]): string[] {
 }
 
 /** The error itself; of SOURCE_NOT_FOUND, with a hint that says which datasets the catalog has. Throws nothing. */
-export async function withKnownDatasets(app: App, thrown: unknown, target: Target): Promise<DomainsyncError> {
+export async function withKnownDatasets(
+  context: Pick<PipelineContext, 'api' | 'nearest' | 'signal'>,
+  thrown: unknown,
+  target: Target,
+): Promise<DomainsyncError> {
   const error = asDomainsyncError(thrown);
   if (error.code !== 'SOURCE_NOT_FOUND') return error;
-  const slugs = await app
+  const slugs = await context
     .api()
-    .datasets(app.signal)
+    .datasets(context.signal)
     .then(({ entries }) => slugsOf(entries ?? []))
     // Without a catalog there is still the error.
     .catch(() => []);
   if (slugs.length === 0) return error;
-  return new DomainsyncError(error.code, error.message, { cause: error, hint: hintFor(app, target, slugs) });
+  return new DomainsyncError(error.code, error.message, { cause: error, hint: hintFor(context, target, slugs) });
 }
 
-function hintFor({ nearest }: App, target: Target, slugs: readonly string[]): string {
+function hintFor({ nearest }: Pick<PipelineContext, 'nearest'>, target: Target, slugs: readonly string[]): string {
   const { dataset, slice } = target;
   if (slugs.includes(dataset)) {
     return slice === undefined

@@ -1,4 +1,4 @@
 import type { Logger } from 'pino';
 
-/** The part of a pino logger that this connector uses. */
+/** The part of a pino logger that connectors use. */
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn'>;

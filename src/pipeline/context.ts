@@ -1,0 +1,25 @@
+/** What the sync of a pipeline works with, whether a command or a worker runs it. */
+import type { Logger } from '../common/logger.ts';
+import type { Destination, Progress, ServiceApi, Source, Target } from '../types/index.ts';
+import type { TransferSettings } from './transfer.ts';
+
+/** One pipeline of the configuration. */
+export interface Pipeline {
+  readonly name: string;
+  readonly target: Target;
+  /** Opens its destinations, in the configuration's order. @throws DESTINATION_*, EMBEDDED_UNAVAILABLE */
+  destinations(signal: AbortSignal): Promise<readonly Destination[]>;
+}
+
+export interface PipelineContext {
+  /** The dataset service. Opened at the first call. @throws CONFIG_INVALID */
+  source(): Source;
+  /** Its catalog, account and samples; likewise. @throws CONFIG_INVALID */
+  api(): ServiceApi;
+  /** The known name that a misspelt one is near to, if any. */
+  nearest(written: string, known: readonly string[]): string | undefined;
+  readonly settings: TransferSettings;
+  readonly progress: Progress;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
