@@ -1,5 +1,4 @@
 /** What the destination of a pipeline is opened with. */
-
 import type { Column, Target, Where } from '../../src/types/index.ts';
 import type { TableMode } from './sql/schema.ts';
 

@@ -1,5 +1,4 @@
 /** The ClickHouse destination of one pipeline. */
-
 import { asDomainsyncError, DomainsyncError } from '../../src/common/errors.ts';
 import {
   type BlockCounts,

@@ -1,5 +1,30 @@
-/** ClickHouse as a destination: one server, embedded or not, and a destination per pipeline on it. */
-
+/**
+ * ClickHouse as a destination: one server, embedded or not, and a destination per pipeline on it.
+ *
+ * Everything goes over the server's HTTP interface, a statement a request. A run sends, in this order:
+ * 1. What it finds out: the server's version and identity, the database's engine, the table's comment and columns, the user's
+ *    rights. What a run before has begun is ended first, or taken over by RENAME of its staging table.
+ * 2. CREATE ... IF NOT EXISTS of database, tables and view, then CREATE TABLE of the staging table `rows`: whoever creates it owns
+ *    the load.
+ * 3. For each block an INSERT of its rows (Native) and one of its record (RowBinary: counts, source columns, rejects), several
+ *    blocks at once. Tokens make a repeated INSERT do nothing. A heartbeat beside them every ten seconds.
+ * 4. SELECTs that compare the rows with the records, and INSERT ... SELECT of the rejects into domainsync_rejects.
+ * 5. INSERT ... SELECT of what the file changes, OPTIMIZE to one part, and the one statement that makes it visible: ATTACH PARTITION
+ *    (sync), EXCHANGE TABLES (replace, first files of sync) or REPLACE PARTITION (append, the change feed).
+ * 6. INSERT of what the table holds into domainsync_held, unless its comment tells, and of the run into domainsync_runs; then DROP
+ *    TABLE of the staging tables, `rows` last.
+ *
+ * Rooms, each with an opening comment in the file named here; a room imports from those above it only:
+ * - sql/        names.ts: names, literals, DDL and set work as text
+ * - format/     native.ts: rows in the wire format, written in the encoding threads
+ * - server/     client.ts: connection, errors, and what a server must be like
+ * - state/      table-comment.ts: what tables hold, by their comments and domainsync_held
+ * - staging/    staging.ts: the tables of a load, who owns them, and what has landed in them
+ * - history/    run-history.ts: domainsync_runs and domainsync_rejects
+ * - load/       load.ts: from landed blocks to a visible file
+ * - published/  index.ts: what Kafka published last
+ * - embedded/   launch.ts: a server of our own
+ */
 import type { Destination, Orphan, PublishedIndex } from '../../src/types/index.ts';
 import { ClickHouseDestination } from './destination.ts';
 import type { ClickHouseDestinationOptions } from './destination-options.ts';

@@ -4,11 +4,13 @@
 import { createHash } from 'node:crypto';
 import { DomainsyncError } from '../../src/common/errors.ts';
 import {
+  CODEC_VERSION,
   type Destination,
   type DestinationStatus,
   type Load,
   type LoadedSnapshot,
   type LoadRequest,
+  MAX_REVISION,
   type PublishedLoad,
   type PublishedMark,
   type RecordedReject,
@@ -24,10 +26,6 @@ import { keysOf } from './reader/rebuild.ts';
 import { hasPublished, loadedSnapshotOf, type ProgressRecord, readProgress, samePoint } from './topics/progress.ts';
 import { ensureTopics, partitionCount, type TopicFacts } from './topics/topics.ts';
 
-/** Raised when the encoding of messages changes: staged keys of older versions cannot be used then. */
-const CODEC_VERSION = 1;
-/** The largest revision that fits into `_version` of the index. */
-const MAX_REVISION = 1023;
 const RELEASE_TIMEOUT_MS = 20_000;
 
 export class KafkaDestination implements Destination {

@@ -1,4 +1,5 @@
 /** The rejected lines of a block. */
+import { leb128 } from '../common/leb128.ts';
 import { copyInto, LARGE_CAPACITY } from '../common/shared-memory.ts';
 import type { RejectReason } from '../types/index.ts';
 import { MAX_RAW_BYTES } from './limits.ts';
@@ -35,7 +36,7 @@ export class RejectList {
     const text = this.#textOf(reason, detail);
     this.#noted.push(line, text, start, kept);
     this.#rawBytes += kept;
-    this.#bytes += LINE_BYTES + (this.#texts[text] as Buffer).length + lengthOf(kept).length + kept;
+    this.#bytes += LINE_BYTES + (this.#texts[text] as Buffer).length + leb128(kept).length + kept;
   }
 
   /**
@@ -65,7 +66,7 @@ export class RejectList {
       const from = block.byteOffset + start;
       if (within) memory.copyWithin(packed.byteOffset + at, from, from + length);
       else copyInto(packed, at, block.subarray(start, start + length));
-      for (const bytes of [lengthOf(length), this.#texts[text] as Buffer]) {
+      for (const bytes of [leb128(length), this.#texts[text] as Buffer]) {
         at -= bytes.length;
         copyInto(packed, at, bytes);
       }
@@ -80,16 +81,8 @@ export class RejectList {
     const known = this.#textNumbers.get(key);
     if (known !== undefined) return known;
     const texts = [reason, detail].map((text) => Buffer.from(text));
-    const number = this.#texts.push(Buffer.concat(texts.flatMap((text) => [lengthOf(text.length), text]))) - 1;
+    const number = this.#texts.push(Buffer.concat(texts.flatMap((text) => [leb128(text.length), text]))) - 1;
     this.#textNumbers.set(key, number);
     return number;
   }
-}
-
-/** Unsigned LEB128. */
-function lengthOf(value: number): Uint8Array {
-  const bytes: number[] = [];
-  let rest = value;
-  for (; rest > 0x7f; rest >>>= 7) bytes.push((rest & 0x7f) | 0x80);
-  return Uint8Array.of(...bytes, rest);
 }

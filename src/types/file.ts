@@ -3,6 +3,9 @@
 /** A calendar date as in file names, `YYYY-MM-DD`. Compares right as a string. */
 export type FileDate = string;
 
+/** The highest revision of a date: a row's version has 10 bits for it. */
+export const MAX_REVISION = 1023;
+
 /** The one dimension along which the service cuts slices (service-spec 4). */
 export type SliceScope = 'tld' | 'tld_suffix' | 'country' | 'technology';
 

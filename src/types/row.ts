@@ -1,6 +1,12 @@
 /** Columns, and how rows are written. */
 
 /**
+ * Raised when rows are normalised, hashed or written in another way: what older versions have staged is of no use then, and their
+ * hashes cannot be compared.
+ */
+export const CODEC_VERSION = 1;
+
+/**
  * How a column's values look. One kind has one rule of normalisation (contract 3) and one form in each wire format.
  * - domain: the key; text: string or `''`; json-text: JSON text or `''`
  * - uint16, float64, bool, datetime: value or null; datetime in milliseconds since 1970, UTC

@@ -18,6 +18,7 @@ const FOR_CONNECTORS = [
   'src/common/spool.ts',
   'src/common/process-identity.ts',
   'src/common/shared-memory.ts',
+  'src/common/leb128.ts',
   // What a format that is written in WebAssembly is built on.
   'src/scan/module.ts',
   'src/scan/scanned-rows.ts',

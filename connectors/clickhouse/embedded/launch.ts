@@ -1,4 +1,8 @@
-/** A user's side of the embedded server: find the one at work in a folder or start it, and hold a lease on it. */
+/**
+ * Room `embedded/`: a ClickHouse server of our own, out of a library, in a process of its own (server.ts, library.ts) and a folder
+ * of its own (folder.ts), which ends with the last of its users (lease-server.ts). Here a user's side: find the server at work in
+ * a folder or start it, and hold a lease on it.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { open, readFile } from 'node:fs/promises';

@@ -1,5 +1,7 @@
 /**
- * ClickHouse's Native format: a block column by column, as the server keeps it in memory, which costs it a fifth of what
+ * Room `format/`: rows in ClickHouse's wire format, for the encoding threads.
+ *
+ * Native is a block column by column, as the server keeps it in memory, which costs it a fifth of what
  * rows do [measured]. Sent over HTTP, a block is: number of columns, number of rows, and for each column its name,
  * its type, and its values. https://clickhouse.com/docs/interfaces/formats/Native
  * - String: length (LEB128) and bytes of each. Numbers: little endian.
@@ -10,14 +12,13 @@
  *   makes the dictionaries, an insert costs it an eighth more [measured].
  * The values are written in WebAssembly (assembly/native.ts); here they are put together.
  */
-
+import { leb128 } from '../../../src/common/leb128.ts';
 import { copyInto, LARGE_CAPACITY } from '../../../src/common/shared-memory.ts';
 import type { ScanExports } from '../../../src/scan/module.ts';
 import { ScannedRows } from '../../../src/scan/scanned-rows.ts';
 import type { Column, ColumnKind, FileDate, RowWriter, Where } from '../../../src/types/index.ts';
 import { DAYS_SHIFT, versionOf } from '../sql/row-version.ts';
 import { columnType } from '../sql/schema.ts';
-import { leb128 } from './leb128.ts';
 
 /** What every row has besides the selected columns. */
 export const OWN_WRITTEN_COLUMNS = ['_file_date', '_version', '_source'] as const;
@@ -143,7 +144,7 @@ function headOf(name: string, type: string): Buffer<ArrayBuffer> {
 
 function textOf(text: string): Buffer<ArrayBuffer> {
   const bytes = Buffer.from(text);
-  return Buffer.concat([Buffer.from(leb128(bytes.length)), bytes]);
+  return Buffer.concat([leb128(bytes.length), bytes]);
 }
 
 function joined(pieces: readonly Buffer<ArrayBuffer>[], room: Uint8Array | undefined): Uint8Array {

@@ -1,13 +1,18 @@
 /** The newest rows of domainsync_runs, for people to look at. */
 import type { RecordedRun } from '../../../src/types/index.ts';
-import type { ClickHouse } from '../index.ts';
 import { identifier, literal, RUNS_TABLE } from '../sql/names.ts';
+
+/** A server, for a person to query. */
+interface Queried {
+  readonly address: { readonly database: string };
+  query<Row>(sql: string, signal: AbortSignal): Promise<Row[]>;
+}
 
 const COUNTS = ['rowsRead', 'inserted', 'updated', 'deleted', 'unchanged', 'rejected', 'bytes'] as const;
 
 /** The newest runs of each pipeline and destination, the oldest first; none before the first run. @throws DESTINATION_* */
 export async function recentRuns(
-  { address, query }: Pick<ClickHouse, 'address' | 'query'>,
+  { address, query }: Queried,
   perPipeline: number,
   signal: AbortSignal,
 ): Promise<readonly RecordedRun[]> {

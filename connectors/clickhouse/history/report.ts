@@ -1,5 +1,4 @@
 /** Reads domainsync_runs and domainsync_rejects, for `status` and `rejects`. Before the first load they are not there. */
-
 import type {
   Destination,
   DestinationStatus,

@@ -1,5 +1,7 @@
-/** Writes domainsync_runs and domainsync_rejects: what was done, and which lines were left out. */
-
+/**
+ * Room `history/`: domainsync_runs and domainsync_rejects, what was done and which lines were left out. Here they are written;
+ * report.ts and recent-runs.ts read them.
+ */
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { LoadResult } from '../../../src/types/index.ts';
 import { literal, REJECTS_TABLE, RUNS_TABLE } from '../sql/names.ts';
@@ -34,8 +36,8 @@ interface RunRow {
 }
 
 /**
- * Records that what a live table holds was loaded, or was taken back. Harmless when repeated. The epoch of the owner that ends
- * the load goes on record, so that no run after it gets that epoch, and one that it took over finds out.
+ * Records that a live table's snapshot was loaded, or rolled back. Harmless when repeated. The record has the epoch of the owner that
+ * ended the load: no later run gets that epoch, and a run that it took over finds it there.
  */
 export async function recordSnapshot(
   staging: Staging,
@@ -81,11 +83,11 @@ export async function recordGivenUp(
   await recordEnd(staging, work, result, new DomainsyncError('INTERRUPTED', why));
 }
 
-/** Writes a row that is not there yet. */
+/** Inserts a row unless it is there. */
 async function recordRun(staging: Staging, row: RunRow): Promise<void> {
   const { place, epoch } = staging;
   const runs = staging.table(RUNS_TABLE);
-  // Of one load there is one end, but any number of interruptions, each of its own epoch.
+  // A load has one end, and any number of interruptions, each of its own epoch.
   const isThere = async (): Promise<boolean> => {
     const seen = await staging.number(
       `SELECT count() AS n FROM ${runs} WHERE _run = {run:String} AND outcome = {outcome:String} AND (_epoch = {epoch:UInt64} OR outcome IN ('loaded', 'rolled-back'))`,
@@ -115,7 +117,7 @@ async function recordRun(staging: Staging, row: RunRow): Promise<void> {
     _run: row.run,
     _epoch: epoch,
   };
-  // Of one end there is one record, whoever of two owners in turn writes it down.
+  // An end has one record, whichever of two successive owners writes it.
   const once = row.outcome === 'loaded' || row.outcome === 'rolled-back';
   const token = `${row.run}/${row.outcome}${once ? '' : `/${epoch}`}`;
   await insertRecord(staging, { table: runs, values, token, isThere });

@@ -1,11 +1,11 @@
 /**
- * Mode `append`: a file becomes a partition of the table, in one part, by REPLACE PARTITION. Repeating it gives the rows
- * once, and another revision of a date takes the place of the one before.
+ * Mode `append`: REPLACE PARTITION makes a file one partition of the table, in one part. Repeated, it gives the rows once; another
+ * revision of a date replaces the one before.
  */
 import { identifier, literal } from '../sql/names.ts';
 import { versionOf } from '../sql/row-version.ts';
 import { filePartition, OWN_COLUMNS } from '../sql/schema.ts';
-import { showPart, takenColumns } from '../staging/partition.ts';
+import { loadedColumns, makePartVisible } from '../staging/partition.ts';
 import type { Staging } from '../staging/staging.ts';
 import type { WorkState } from '../state/table-comment.ts';
 import type { TargetTables } from './target-tables.ts';
@@ -14,7 +14,7 @@ import { checkReplaced } from './visible.ts';
 /** Makes `next` what REPLACE PARTITION takes. Repeatable: `next` is made anew before it. */
 export async function buildPartition(staging: Staging, work: WorkState, rows: number): Promise<void> {
   if (rows === 0) {
-    // That the newest file has no rows is something to see too: without a partition the one before would count as newest.
+    // A newest file without rows needs a partition as well: without one, the file before would count as newest.
     const version = versionOf({ fileDate: work.file.date, revision: work.revision, line: 0, deleted: true });
     const names = ['domain', ...OWN_COLUMNS.map((column) => column.name)].map(identifier).join(', ');
     await staging.command(
@@ -30,12 +30,12 @@ export async function replacePartition(
   { name, live, columns }: Pick<TargetTables, 'name' | 'live' | 'columns'>,
   work: WorkState,
 ): Promise<void> {
-  const taker = { table: live, columns: takenColumns('append', columns) };
+  const target = { table: live, columns: loadedColumns('append', columns) };
   const replace = (from: string): Promise<void> =>
     staging.repeatable(
       `ALTER TABLE ${live} REPLACE PARTITION ${filePartition(work.source, work.file.date)} FROM ${from}`,
     );
-  await showPart(staging, taker, 'next', replace);
+  await makePartVisible(staging, target, 'next', replace);
   const where = `_source = ${literal(work.source)} AND _file_date = ${literal(work.file.date)}`;
   await checkReplaced(staging, { name, table: live, where }, 'next');
 }

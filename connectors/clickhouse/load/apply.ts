@@ -3,7 +3,6 @@
  * one part and attached: one metadata statement makes it visible (architecture 3). Rows, then changes, then the record of
  * what is held; a kill in between is repeated from phase `ready`, in which delta and changes are fixed.
  */
-
 import type { LoadResult } from '../../../src/types/index.ts';
 import { allOrFirstError } from '../server/all-or-first-error.ts';
 import {
@@ -23,7 +22,7 @@ import {
 import { literal } from '../sql/names.ts';
 import { versionOf } from '../sql/row-version.ts';
 import { CHANGES_COLUMNS } from '../sql/schema.ts';
-import { showPart, takenColumns } from '../staging/partition.ts';
+import { loadedColumns, makePartVisible } from '../staging/partition.ts';
 import type { Staging } from '../staging/staging.ts';
 import type { WorkState } from '../state/table-comment.ts';
 import { comparedRows, type Landed } from './replacement-table.ts';
@@ -46,7 +45,7 @@ type Counts = Pick<LoadResult, 'inserted' | 'updated' | 'deleted' | 'unchanged'>
 interface Applied {
   /** What has landed, as soon as it is counted. */
   readonly landed: Promise<Landed>;
-  /** False: what is held was hashed in another way, so that a difference may be none. */
+  /** False: the live rows were hashed in another way, so that unequal hashes do not prove a change. */
   readonly comparable: boolean;
 }
 
@@ -66,7 +65,7 @@ export async function buildDelta(
     await delta;
     await staging.mergeToOnePart('delta');
   } else {
-    // The feed takes most of what it needs from the live table, and does not care how many parts the delta has.
+    // The feed reads mostly the live table, and works with any number of parts of the delta.
     await allOrFirstError(delta, fillBefore(staging, what));
     await allOrFirstError(staging.mergeToOnePart('delta'), buildChanges(staging, tables.changes, what));
   }
@@ -105,10 +104,10 @@ async function compare(
     await staging.command(insertDiff(names, context));
     return { names, context };
   };
-  // In nearly every file each domain stands once: they are compared as if, while that is counted.
+  // In nearly every file each domain stands once: the comparison assumes so while the domains are counted, and is repeated if not.
   const [{ unique }, asIf] = await allOrFirstError(landed, compared(staging.part('rows'), true));
   if (unique) return asIf;
-  const live = { table: tables.live, columns: takenColumns('sync', tables.columns) };
+  const live = { table: tables.live, columns: loadedColumns('sync', tables.columns) };
   return compared(await comparedRows(staging, live), false);
 }
 
@@ -133,12 +132,12 @@ async function buildChanges(
   await staging.mergeToOnePart('changes');
 }
 
-/** Makes a delta visible, then its changes. Harmless when repeated. @throws DESTINATION_VERIFY_FAILED when it is not to be seen then */
+/** Makes a delta visible, then its changes. Harmless when repeated. @throws DESTINATION_VERIFY_FAILED when it is not visible then */
 export async function attachDelta(staging: Staging, tables: TargetTables, work: WorkState): Promise<void> {
-  const live = { table: tables.live, columns: takenColumns('sync', tables.columns) };
+  const live = { table: tables.live, columns: loadedColumns('sync', tables.columns) };
   const attach = (from: string): Promise<void> =>
     staging.command(`ALTER TABLE ${tables.live} ATTACH PARTITION tuple() FROM ${from}`);
-  await showPart(staging, live, 'delta', attach);
+  await makePartVisible(staging, live, 'delta', attach);
   if (tables.deletes || !tables.shared) await checkAttached(staging, { name: tables.name, table: tables.live }, work);
   // A first load of a source records no changes (contract 4).
   if (tables.changes === null || work.previousDate === null) return;
@@ -147,7 +146,7 @@ export async function attachDelta(staging: Staging, tables: TargetTables, work: 
   const feed = { table: tables.changes, columns: CHANGES_COLUMNS.map(({ name }) => name) };
   const replace = (from: string): Promise<void> =>
     staging.repeatable(`ALTER TABLE ${feed.table} REPLACE PARTITION ${partition} FROM ${from}`);
-  await showPart(staging, feed, 'changes', replace);
+  await makePartVisible(staging, feed, 'changes', replace);
   const where = `(file_date, _revision, _source) = ${partition}`;
   await checkReplaced(staging, { name: `${tables.name}_changes`, table: feed.table, where }, 'changes');
 }

@@ -24,9 +24,9 @@ export async function exchangeNext(staging: Staging, name: string, state: LiveSt
 }
 
 /**
- * After an exchange `next` is the table before it: keeps it as the previous one, in place of the one kept until now, which
- * is dropped with the staging tables. Fenced by the name of `next`, and harmless when repeated: then `next` is not the table
- * that was replaced. A table that held nothing is not kept.
+ * After an exchange `next` is the replaced table: keeps it as the previous one. The previous table kept until then becomes `next`
+ * and is dropped with the staging tables. The name of `next` fences it, and a repetition does no harm: then `next` is not the
+ * replaced table. A table without a record of this source is not kept.
  * @param replaced id of the table that was the live one
  */
 export async function keepPrevious(
@@ -45,8 +45,8 @@ export async function keepPrevious(
 }
 
 /**
- * Exchanges the live table with the previous one, from wherever an attempt that was killed had come to: the previous
- * table is moved into our staging tables first, so that a run that was taken over cannot exchange any more.
+ * Exchanges the live table with the previous one, or ends an exchange that was killed. The previous table first moves in among our
+ * staging tables, so that a run that was taken over cannot exchange any more.
  * @returns the load that was rolled back; null when the previous table is not older
  */
 export async function exchangeBack(

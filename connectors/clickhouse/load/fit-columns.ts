@@ -1,5 +1,4 @@
-/** A table that is there, and the columns that a pipeline loads: what is new is added, anything else that differs is refused. */
-
+/** An existing table and the columns that a pipeline loads: new columns are added, any other difference is refused. */
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Column } from '../../../src/types/index.ts';
 import { allOrFirstError } from '../server/all-or-first-error.ts';
@@ -60,7 +59,7 @@ export async function fitColumns(session: Session, options: TableOptions, state:
   const added = await checkColumns(session, options, state);
   const layout = layoutOf(columns);
   if (layout === state.layout) return;
-  // All that it was made with is loaded still: columns have been added, or the codec has changed.
+  // The pipeline still loads every column of the table: columns have been added, or the codec has changed.
   const changes = added.map(({ name, type }) => `ADD COLUMN IF NOT EXISTS ${identifier(name)} ${type}`);
   if (mode === 'sync') changes.push(`MODIFY COLUMN \`_hash\` UInt64 DEFAULT ${hashExpression(columns)}`);
   const live = session.table(table);
@@ -69,7 +68,7 @@ export async function fitColumns(session: Session, options: TableOptions, state:
   await session.repeatable(`ALTER TABLE ${live} MODIFY COMMENT ${literal(comment)}`);
 }
 
-/** A view of ours that lacks a column is exchanged for one that has it: readers never find none. */
+/** Exchanges a view of ours that lacks a column for one that has it: at no moment is there none. */
 export async function fitView(session: Session, options: TableOptions): Promise<void> {
   const { table, mode, columns } = options;
   const shown = await columnTypes(session, `${table}_live`);
@@ -86,7 +85,7 @@ export async function fitView(session: Session, options: TableOptions): Promise<
   await session.repeatable(`DROP VIEW IF EXISTS ${fresh} SYNC`);
 }
 
-/** Rows that have landed cannot become part of a table that is sorted in another way, and there a row does not replace that of its domain. */
+/** Staged parts cannot be attached to a table with another sorting key, in which a row would not replace its domain's row either. */
 async function checkKeys(session: Session, { table, mode }: TableOptions): Promise<void> {
   const { database } = session;
   const [has] = await session.query<{ sorting: string; partition: string }>(

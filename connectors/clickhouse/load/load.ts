@@ -1,4 +1,7 @@
-/** One file on its way into one table: blocks into staging, then verified, applied and recorded. */
+/**
+ * Room `load/`: one file on its way into one table. prepare.ts makes the tables, staged-load.ts lands the blocks, verify.ts proves
+ * them; then apply.ts, append.ts or exchange.ts makes them visible, and visible.ts looks whether they are. Here the way as a whole.
+ */
 import { randomUUID } from 'node:crypto';
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type {
@@ -16,11 +19,11 @@ import { allOrFirstError } from '../server/all-or-first-error.ts';
 import type { Session } from '../server/session.ts';
 import { identifier } from '../sql/names.ts';
 import { landedBlocks, readSourceColumns, selectRejects } from '../staging/landed-blocks.ts';
-import { areAlike, takenColumns } from '../staging/partition.ts';
+import { areAlike, loadedColumns } from '../staging/partition.ts';
 import type { Staging } from '../staging/staging.ts';
 import type { LiveTable } from '../state/live-table.ts';
 import { saveSnapshot } from '../state/loaded-files.ts';
-import { columnNews, type SourceColumns } from '../state/source-columns.ts';
+import { compareColumns, type SourceColumns } from '../state/source-columns.ts';
 import { type LiveState, layoutOf, type SnapshotRecord, type WorkState } from '../state/table-comment.ts';
 import { buildPartition, replacePartition } from './append.ts';
 import { attachDelta, buildDelta } from './apply.ts';
@@ -33,7 +36,7 @@ import { checkRejected, checkRows, mostRejects, sumBlocks, verifyRows } from './
 /** Recording why a load ended must not hang on a server that is gone. */
 const ABANDON_TIMEOUT_MS = 20_000;
 
-/** A table that is altered so often while `next` is made like it is exchanged as it was. */
+/** How often `next` is built while a user alters the live table; then the exchange goes ahead without the last alteration. */
 const MOST_ALTERED = 3;
 
 /** What a load needs to know of its pipeline and table. */
@@ -44,7 +47,7 @@ export interface LoadContext {
   readonly encoding: Encoding;
   readonly maxRejected: number;
   readonly minRows: number;
-  /** Passes the gate of minRows, nothing else. */
+  /** Skips the gate of minRows, nothing else. */
   readonly force: boolean;
   /** The live table as it is now; null when it is gone. */
   readonly liveState: (session: Session) => Promise<LiveTable | null>;
@@ -93,14 +96,14 @@ export class ClickHouseLoad implements Load {
     const before = live.sources[work.source] ?? null;
     checkRejected(totals, context.maxRejected);
     if (!context.force) checkRows(totals, before?.run.result.rowsWritten ?? null, context.minRows);
-    // Side by side with what is made of the rows, which stays in staging until they are known to be right.
+    // Verification runs beside what is built of the rows: that stays in staging until they are verified.
     const landed = countLanded(staging);
     const verified = allOrFirstError(readSourceColumns(staging), verifyRows(staging));
     const resultWith = (columns: SourceColumns): LoadResult => {
       this.#load.change(columns);
-      return { ...resultOf(totals), ...columnNews(before, columns) };
+      return { ...resultOf(totals), ...compareColumns(before, columns) };
     };
-    // Rows of which nothing is on record are there in a table that was copied or restored.
+    // A table that was copied or restored has rows but no record.
     const stays = shared || (!deletes && live.facts.rows > 0);
     if (mode === 'sync' && (stays || Object.keys(live.sources).length > 0)) {
       const comparable = before === null || before.layout === layoutOf(context.tables.columns);
@@ -118,17 +121,17 @@ export class ClickHouseLoad implements Load {
 
   async #buildReplacement(staging: Staging, landed: Landed): Promise<void> {
     const { mode, live, columns } = this.#context.tables;
-    const taker = { table: live, columns: takenColumns(mode, columns) };
+    const target = { table: live, columns: loadedColumns(mode, columns) };
     for (let attempt = 0; attempt < MOST_ALTERED; attempt += 1) {
-      await buildReplacement(staging, taker, mode, this.#load.work, landed);
-      // Only what takes the table's place has to have what a person has just given the table.
+      await buildReplacement(staging, target, mode, this.#load.work, landed);
+      // Only a table that replaces the live one must have the columns that a user has just added.
       if (mode === 'append' || (await areAlike(staging, [staging.part('next'), live]))) return;
     }
   }
 
   async #exchange(staging: Staging, live: LiveState, result: LoadResult, rows: number): Promise<LoadResult> {
     const snapshot = this.#snapshot(staging, result, rows);
-    // A new id: whatever else was recorded of the table that goes is not true of this one.
+    // A new id: records in domainsync_held of the replaced table are not true of this one.
     const state = { ...live, id: randomUUID(), sources: { ...live.sources, [this.#load.work.source]: snapshot } };
     await exchangeNext(staging, this.#context.tables.name, state);
     await this.visible(staging, snapshot);
@@ -151,7 +154,7 @@ export class ClickHouseLoad implements Load {
     const before = (await liveState(staging))?.sources[source]?.rows ?? 0;
     const rows = tables.mode === 'append' ? result.inserted : before + result.inserted - result.deleted;
     const snapshot = this.#snapshot(staging, result, rows);
-    // The record of what is held is not fenced by a staging table's name: saving first is what shows us still owner.
+    // Inserting into domainsync_held is not fenced, since it needs no staging table: saving first proves that we are still the owner.
     await staging.save(work);
     await saveSnapshot(staging, { id: table, source }, snapshot);
     await this.visible(staging, snapshot);

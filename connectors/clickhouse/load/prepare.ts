@@ -1,5 +1,4 @@
 /** Before a load: the tables are there, they are ours, and they are of the mode and columns that the pipeline loads. */
-
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Column } from '../../../src/types/index.ts';
 import { allOrFirstError } from '../server/all-or-first-error.ts';
@@ -25,7 +24,7 @@ import { checkColumns, fitColumns, fitView } from './fit-columns.ts';
 /** Tells the change feed from a table of the user's. */
 const CHANGES_COMMENT = 'domainsync: change feed';
 
-export interface PrepareOptions {
+interface PrepareOptions {
   readonly pipeline: string;
   readonly table: string;
   readonly mode: TableMode;
@@ -33,13 +32,12 @@ export interface PrepareOptions {
   readonly columns: readonly Column[];
   /** Seconds that domainsync_runs and domainsync_rejects remember. */
   readonly history: { readonly runs: number; readonly rejects: number };
-  /** A table with the record of another one is taken as it is: nothing of it counts as held. */
+  /** Accepts a table with another table's record, and takes it for empty. */
   readonly force: boolean;
 }
 
 /**
- * Makes what is missing: database, tables, views, columns. What is there is left as it is. On a server that is fit, which the run
- * has found out first (refuseUnfitServer).
+ * Makes what is missing: database, tables, views, columns. What exists stays as it is. The run has called refuseUnfitServer before.
  * @throws DESTINATION_FOREIGN_TABLE, DESTINATION_REFUSED when its user lacks rights, or the table is of another mode or with other
  *   columns than the pipeline
  */
@@ -83,8 +81,8 @@ async function ensureView(session: Session, options: PrepareOptions): Promise<vo
 }
 
 /**
- * Makes the view of a table that has lost it, also where there is nothing to load. Nothing is sent where the view is there, and
- * nothing is made of a table that is not fit: a load says what is wrong with it.
+ * Recreates a view that somebody dropped, also when there is nothing to load. It sends nothing where the view exists, and makes none
+ * for a table that is not fit: a load tells what is wrong with that table.
  */
 export async function restoreView(session: Session, options: Omit<PrepareOptions, 'force'>): Promise<void> {
   const { database } = session;
@@ -97,7 +95,7 @@ export async function restoreView(session: Session, options: Omit<PrepareOptions
   const [only, ...others] = found;
   const state = only?.name === table && others.length === 0 ? parseComment<LiveState>(only.comment) : null;
   if (state === null || state.mode !== mode) return;
-  // Those that the pipeline loads since come with the next file.
+  // The next file brings columns that the pipeline has got since.
   const there = columns.filter(({ name }) => state.columns.includes(name));
   await session.repeatable(createLiveView(session.table(view), session.table(table), mode, there));
 }
@@ -120,7 +118,7 @@ export async function refuseUnfit(session: Session, options: PrepareOptions): Pr
   return state;
 }
 
-/** Makes one of the tables that forget, or lets the one that is there forget as the configuration says now. */
+/** Makes a table with a TTL, or gives the existing one the TTL of the configuration. */
 async function ensureHistory(
   session: Session,
   name: string,
@@ -139,7 +137,7 @@ FROM system.tables WHERE database = {database:String} AND name = {name:String}`,
   await session.repeatable(`ALTER TABLE ${session.table(name)} MODIFY TTL ${ttl}`);
 }
 
-/** What has the name of a table or view of ours, but is none. @throws DESTINATION_FOREIGN_TABLE */
+/** Refuses a table or view that has a name of ours and was not made by domainsync. @throws DESTINATION_FOREIGN_TABLE */
 async function refuseForeign(session: Session, options: PrepareOptions): Promise<void> {
   const { table, changes, mode } = options;
   const { database } = session;

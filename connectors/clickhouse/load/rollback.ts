@@ -1,5 +1,4 @@
 /** The way back from the last file, in mode `replace`: the previous table takes the live one's place again, once. */
-
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { RolledBack } from '../../../src/types/index.ts';
 import { recordSnapshot } from '../history/run-history.ts';
@@ -12,7 +11,7 @@ import { snapshotInComment } from '../state/live-table.ts';
 import { isNewer, newWork, type SnapshotRecord, type WorkState } from '../state/table-comment.ts';
 import { exchangeBack } from './exchange.ts';
 
-/** Key of a staging set that no load has begun: it is there for the rollback only. */
+/** Key of staging tables that exist for the rollback only, not for a load. */
 const ROLLBACK_KEY = 'rollback';
 
 /** A table of mode `replace`, by its bare names. */
@@ -24,7 +23,7 @@ export interface RollbackTables {
 }
 
 /**
- * Begins a rollback, as the owner of the pipeline's staging tables; a load that is waiting there to go on is kept.
+ * Begins a rollback, as the owner of the pipeline's staging tables. An unfinished load in them stays.
  * @throws USAGE when there is nothing to put back, RUN_ELSEWHERE, DESTINATION_REFUSED where a load into another table is unfinished
  */
 export async function rollBack(session: Session, tables: RollbackTables): Promise<RolledBack> {
@@ -42,7 +41,7 @@ export async function rollBack(session: Session, tables: RollbackTables): Promis
       ? await createStaging(session, place, model, work, set?.epoch ?? 0)
       : await takeOver(session, place, set);
   return staging.releaseOnFailure(async () => {
-    // A load that waits may have been about to exchange its own: it is made anew when that load goes on.
+    // An unfinished load may have left a `next`: it builds it anew when it goes on.
     await staging.recreate('next', null);
     await staging.save({ ...work, rollback: true });
     await completeRollback(staging, work, tables);
@@ -50,7 +49,7 @@ export async function rollBack(session: Session, tables: RollbackTables): Promis
   });
 }
 
-/** Takes a rollback to its end, from wherever a killed one was. */
+/** Takes a rollback to its end, also one that was killed at any statement. */
 export async function completeRollback(
   staging: Staging,
   work: WorkState,
@@ -58,7 +57,7 @@ export async function completeRollback(
 ): Promise<void> {
   const rolledBack = await exchangeBack(staging, { live, previous }, source);
   await staging.command(`RENAME TABLE ${staging.part('next')} TO ${staging.table(previous)}`);
-  // Last: the record has the owner's epoch, by which one that was taken over on its way here finds out.
+  // Last: a run that was taken over before this finds the new owner's epoch on record.
   if (rolledBack !== null) await recordSnapshot(staging, rolledBack, 'rolled-back');
   if (work.key === ROLLBACK_KEY || work.key === LOST_KEY) {
     await staging.drop();
@@ -68,7 +67,7 @@ export async function completeRollback(
   }
 }
 
-/** Runs a rollback. @throws DESTINATION_REFUSED while a run is at work: not the end with 0 that this is for a run, since nothing was done */
+/** Runs a rollback. @throws DESTINATION_REFUSED while a run is at work: a run may end with 0 then, a rollback that did nothing may not */
 export async function unlessAtWork<T>(pipeline: string, body: () => Promise<T>): Promise<T> {
   try {
     return await body();

@@ -1,5 +1,4 @@
 /** The tables that a load ends in, as a pipeline's configuration names them. */
-
 import type { Column } from '../../../src/types/index.ts';
 import type { TableMode } from '../sql/schema.ts';
 

@@ -1,5 +1,4 @@
 /** Before anything becomes visible: is what landed what was read, and is it good enough? */
-
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { BlockCounts } from '../../../src/types/index.ts';
 import { allOrFirstError } from '../server/all-or-first-error.ts';
@@ -28,7 +27,7 @@ export function sumCounts(blocks: Iterable<BlockCounts>): Totals {
   return totals;
 }
 
-/** Of a file that has too many rejected lines so many are put on record, for a person to look at. */
+/** How many rejects of a file with too many of them go on record, for a person to look at. */
 const MOST_REJECTS_OF_FAILED = 100_000;
 
 /** How many rejects of a file are put on record, at the most; null: all. */
@@ -52,7 +51,7 @@ export function checkRejected(totals: Totals, maxRejected: number): void {
   );
 }
 
-/** A file much shorter than the last one is taken for a fault of the service. @throws FILE_TOO_FEW_ROWS */
+/** A file much shorter than the last one counts as a fault of the service. @throws FILE_TOO_FEW_ROWS */
 export function checkRows(totals: Totals, before: number | null, minRows: number): void {
   if (before === null || totals.rows >= minRows * before) return;
   throw new DomainsyncError(
@@ -63,8 +62,8 @@ export function checkRows(totals: Totals, before: number | null, minRows: number
 
 /**
  * Compares the staged rows with the block records by count and by the sum of their line numbers: together they show that
- * no line is missing and none stands for another. More rows than lines means that a block landed twice in spite of its
- * token; that is harmless (equal versions), so then distinct lines are compared, spilling to disk.
+ * no line is missing and none stands for another. More rows than lines means that a block landed twice in spite of its token.
+ * That is harmless, since the versions are equal: then distinct lines are compared, spilling to disk.
  * @throws DESTINATION_VERIFY_FAILED
  */
 export async function verifyRows(staging: Staging): Promise<void> {

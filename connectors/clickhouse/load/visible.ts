@@ -1,8 +1,7 @@
 /**
- * What a statement that makes rows visible was to bring about, looked for after it and before it is recorded: an answer alone
- * does not show that the table which readers see is the one that it was done to.
+ * Checks after a statement that made rows visible, before the load goes on record: the server's answer alone does not prove that
+ * the statement changed the table that readers see.
  */
-
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Session } from '../server/session.ts';
 import { literal } from '../sql/names.ts';
@@ -19,8 +18,8 @@ export async function factsOf(session: Session, name: string): Promise<TableFact
 }
 
 /**
- * After EXCHANGE TABLES: the live table is the one that was made, with rows where it had some.
- * @param made as it was before the exchange
+ * After EXCHANGE TABLES: the live table is the replacement, and has rows if that had some.
+ * @param made the replacement before the exchange
  * @throws DESTINATION_VERIFY_FAILED
  */
 export async function checkExchanged(
@@ -28,16 +27,16 @@ export async function checkExchanged(
   name: string,
   made: Pick<TableFacts, 'uuid' | 'rows'>,
 ): Promise<void> {
-  const { uuid, rows, forgets } = await factsOf(session, name);
+  const { uuid, rows, expires } = await factsOf(session, name);
   if (uuid !== made.uuid)
     throw notVisible(`${session.database}.${name}`, 'it is another table than the one that was put in its place');
-  if (rows === 0 && made.rows > 0 && !forgets)
+  if (rows === 0 && made.rows > 0 && !expires)
     throw notVisible(`${session.database}.${name}`, `it has no rows in place of ${made.rows}`);
 }
 
 /**
- * After ATTACH PARTITION: the live table has at least as many rows of this file as the delta. Not for a table that forgets
- * rows by itself, or that pipelines share without deletions: others may have replaced them already.
+ * After ATTACH PARTITION: the live table has at least as many rows of this file as the delta. Not for a table with
+ * a TTL, or one that pipelines share without deletions: others may have replaced the rows already.
  * @param live qualified and quoted
  * @throws DESTINATION_VERIFY_FAILED
  */
@@ -46,7 +45,7 @@ export async function checkAttached(
   live: { readonly name: string; readonly table: string },
   work: Pick<WorkState, 'source' | 'file' | 'revision'>,
 ): Promise<void> {
-  if ((await factsOf(staging, live.name)).forgets) return;
+  if ((await factsOf(staging, live.name)).expires) return;
   const [from, to] = versionRange({ fileDate: work.file.date, revision: work.revision });
   const ofFile = `_version BETWEEN ${from} AND ${to} AND _source = ${literal(work.source)}`;
   await checkRows(staging, { ...live, where: ofFile }, 'delta');
@@ -62,7 +61,7 @@ export async function checkReplaced(
   into: { readonly name: string; readonly table: string; readonly where: string },
   from: 'next' | 'changes',
 ): Promise<void> {
-  if ((await factsOf(staging, into.name)).forgets) return;
+  if ((await factsOf(staging, into.name)).expires) return;
   await checkRows(staging, into, from);
 }
 
@@ -77,8 +76,8 @@ async function checkRows(
     throw notVisible(`${staging.database}.${name}`, `${found} rows of the file are there in place of ${brought}`);
 }
 
-/** The error for rows that were said to be visible, and are not. */
-export function notVisible(table: string, what: string): DomainsyncError {
+/** The error for rows that the server called visible, and that are not. */
+function notVisible(table: string, what: string): DomainsyncError {
   return new DomainsyncError(
     'DESTINATION_VERIFY_FAILED',
     `ClickHouse answered that the rows are in ${table}, and it does not have them: ${what}`,

@@ -1,5 +1,7 @@
-/** The index of what a pipeline published last: a table in ClickHouse, whose comment says how far it is. */
-
+/**
+ * Room `published/`: the index of what a pipeline published last, for a destination that keeps no rows: a table of domain and
+ * hash, whose comment says how far it is. Here its contract; load.ts is the load of a file beside it, sql.ts the set work.
+ */
 import {
   type LoadedSnapshot,
   type PublishedIndex,

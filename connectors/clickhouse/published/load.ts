@@ -1,5 +1,4 @@
 /** A file on its way through the index: keys into staging, the plan by set work, the file's index in place of the old one. */
-
 import type {
   BlockCounts,
   EncodedBlock,
@@ -73,9 +72,9 @@ export class PublishedIndexLoad implements PublishedLoad {
     if (gates.minRows !== null) checkRows(totals, gates.minRows.before, gates.minRows.share);
     await verifyRows(staging);
     const index = staging.table(this.#index);
-    const taker = { table: index, columns: sql.INDEX_COLUMNS.map(({ name }) => name) };
+    const target = { table: index, columns: sql.INDEX_COLUMNS.map(({ name }) => name) };
     const different = await countLanded(staging);
-    await buildReplacement(staging, taker, 'sync', work, different);
+    await buildReplacement(staging, target, 'sync', work, different);
     const plan = await staging.recreate(sql.PARTS.plan, null);
     await staging.command(sql.createPlan(plan));
     await staging.command(sql.insertPlan(plan, staging.part(sql.PARTS.next), index, everything));
@@ -101,7 +100,7 @@ export class PublishedIndexLoad implements PublishedLoad {
   async applyPart({ mark, line, deletedTo }: Sent, signal: AbortSignal): Promise<void> {
     const staging = this.#load.staging(signal);
     const { work } = this.#load;
-    // The index is not fenced by a staging table's name: saving first is what shows us still owner.
+    // Writing to the index is not fenced, since it needs no staging table: saving first proves that we are still the owner.
     await staging.save(work);
     const index = staging.table(this.#index);
     const [next, plan] = [staging.part(sql.PARTS.next), staging.part(sql.PARTS.plan)];
@@ -185,7 +184,7 @@ async function plannedResult(staging: Staging, plan: string, totals: Totals, row
   return { ...resultOf(totals, sent), inserted, updated, deleted, unchanged: rows - inserted - updated };
 }
 
-/** What a line is added to: the `_version` of rows, or that of refused ones, below all of them. */
+/** The `_version` of line 0 of rows, or of refused rows, which is below all of them; a line is added to it. */
 function versionOfLine0({ file, revision }: WorkState, deleted: boolean): bigint {
   return versionOf({ fileDate: file.date, revision, line: 0, deleted });
 }

@@ -1,8 +1,7 @@
 /**
- * SQL of the index of what was published: pure builders. All set work is in order of the key and in bounded memory, as
- * in difference.ts.
+ * SQL of the index of what was published: pure builders. All set work runs in order of the key and in bounded memory, as in
+ * difference.ts.
  */
-
 import { DIFFERENCE, DIFFERENCE_SETTINGS } from '../sql/difference.ts';
 import { literal, type StagingPart } from '../sql/names.ts';
 import { LINE_OF_VERSION } from '../sql/row-version.ts';
@@ -42,7 +41,7 @@ export function createIndex(table: string, comment: string): string {
 ) ENGINE = ReplacingMergeTree(_version, _deleted) ORDER BY domain COMMENT ${literal(comment)}`;
 }
 
-/** Takes what PublishedLoad says that encoding threads write. */
+/** INSERT of the rows that the encoding threads write, see PublishedLoad. */
 export function insertStaged(table: string, version: { readonly row: bigint; readonly refused: bigint }): string {
   return `INSERT INTO ${table} (domain, hash, _version, _deleted, refused, raw)
 SELECT domain, hash, bitOr(if(refused = '', toUInt64(${version.row}), toUInt64(${version.refused})), line), refused != '', refused, raw
@@ -80,7 +79,7 @@ export function insertLines(lines: string, plan: string): string {
   return `INSERT INTO ${lines} SELECT line FROM ${plan} WHERE op != ${PLANNED.delete}`;
 }
 
-/** One list: a row for each line would be many times the answer. */
+/** Answers with one list: a row for each line would be many times as large. */
 export function selectLines(lines: string, first: number, count: number): string {
   return `SELECT groupArray(toUInt32(line - ${first})) AS offsets FROM (
   SELECT line FROM ${lines} WHERE line >= ${first} AND line < ${first + count} ORDER BY line

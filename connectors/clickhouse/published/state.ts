@@ -1,5 +1,4 @@
 /** What the comment of an index table tells. */
-
 import type { PublishedMark } from '../../../src/types/index.ts';
 import type { Session } from '../server/session.ts';
 

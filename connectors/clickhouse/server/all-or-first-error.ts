@@ -1,8 +1,8 @@
-/** Statements that do not wait for one another. */
+/** Promises that run side by side. */
 
 /**
- * Waits until all have ended, also when one fails: nothing goes on beside what follows.
- * @throws what the first of them threw, in their order
+ * Waits until all have ended, also when one fails: nothing goes on beside the code that follows.
+ * @throws the error of the first one, in the order of the arguments, that failed
  */
 export async function allOrFirstError<Results extends readonly unknown[]>(
   ...promises: { readonly [Index in keyof Results]: Promise<Results[Index]> }

@@ -1,4 +1,7 @@
-/** One ClickHouse server, embedded or not, through its HTTP interface: statements in, DomainsyncErrors out. */
+/**
+ * Room `server/`: one ClickHouse server, embedded or not. Here its HTTP interface: statements in, DomainsyncErrors out.
+ * session.ts binds it to a run's signal; the other files say what a server, its user, its disk and its database must be like.
+ */
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -40,30 +43,30 @@ export interface ServerOptions {
 /** Longest silence of the server in one statement, ms: sorting and merging of a large table sends nothing for long. */
 const STATEMENT_TIMEOUT_MS = 60 * 60_000;
 
-/** A server that has answered before and is gone is most likely being started anew: that is waited for, a minute and more. */
+/** A server that answered before and is gone is most likely restarting: wait for it, a minute and more. */
 const RESTART_POLICY: RetryPolicy = { ...DEFAULT_RETRY_POLICY, attempts: 16, maxDelay: 10_000 };
 const ONCE: RetryPolicy = { ...DEFAULT_RETRY_POLICY, attempts: 1 };
 
-/** Less than this is a full disk. */
+/** A disk with less free space counts as full. */
 const LEAST_ROOM_BYTES = 16 * 1024 * 1024;
 
-/** How long a look for room holds, ms: a load defines a dozen tables, many of them within a moment. */
+/** How long the answer about free space holds, ms: a load defines a dozen tables, many of them within a moment. */
 const ROOM_SEEN_MS = 1_000;
 
-/** Those that write it, and of ALTER some that do not. */
+/** Statements that write a table's definition, and some ALTER statements that do not. */
 const WRITES_DEFINITION = /^\s*(?:CREATE|ALTER)\b/;
 
-/** Inserts under way at once, and a few short statements beside them. */
+/** Enough for the inserts of several blocks at once and a few short statements. */
 const CONNECTIONS = 8;
 
 /** A connected server. Every method throws DomainsyncError. */
 export class Server {
   readonly database: string;
   readonly #client: ClickHouseClient;
-  /** null: an embedded server, in front of which there is nothing. */
+  /** null: an embedded server, with no load balancer in front of it. */
   readonly #same: SameServer | null;
   #answered = false;
-  /** Until when there is room, as far as was seen; a time of `performance.now()`. */
+  /** Until when the answer about free space holds; a time of `performance.now()`. */
   #roomUntil = 0;
 
   constructor(options: ServerOptions) {
@@ -79,7 +82,7 @@ export class Server {
       // Below the shortest keep-alive time of a server (3 s on older ones and in the cloud). A timer alone is late where
       // the event loop is busy.
       keep_alive: { enabled: true, idle_socket_ttl: 2_000, eagerly_destroy_stale_sockets: true },
-      // Its warnings are for programmers; what goes wrong reaches us as errors.
+      // The client's warnings are for programmers. What goes wrong reaches us as errors.
       log: { level: ClickHouseLogLevel.OFF },
       max_response_headers_size: PROGRESS_HEADERS_BYTES,
       clickhouse_settings: { ...options.settings, ...OWN_SETTINGS } as ClickHouseSettings,
@@ -131,7 +134,7 @@ export class Server {
     try {
       await this.#command(sql, {}, signal, id);
     } catch (error) {
-      // Not asked for beforehand: a profile may forbid the settings, and few tables are that large.
+      // These settings come with the second try only: a profile may forbid them, and few tables are that large.
       if (serverCode(error) !== SERVER_CODES.TABLE_SIZE_EXCEEDS_MAX_DROP_SIZE_LIMIT) throw error;
       await this.#command(sql, DROP_SETTINGS, signal);
     }
@@ -145,7 +148,7 @@ export class Server {
       const { response_headers: headers } = await this.#client.command(asked);
       return { value: undefined, headers };
     };
-    await this.#sent(send, signal, (error) => (wasNotSent(error) ? this.#patience(error) : ONCE));
+    await this.#sent(send, signal, (error) => (wasNotSent(error) ? this.#retryPolicy(error) : ONCE));
   }
 
   /** The answer of a statement that reads, and takes no FORMAT: one line for a row, a tab between values. */
@@ -165,27 +168,27 @@ export class Server {
   async repeatable(sql: string, signal: AbortSignal): Promise<void> {
     await withRetry(() => this.command(sql, signal), {
       signal,
-      // What did not reach the server has been waited for already.
-      policy: (error) => (wasNotSent(error) ? ONCE : this.#patience(error)),
+      // `command` has already retried a statement that did not reach the server.
+      policy: (error) => (wasNotSent(error) ? ONCE : this.#retryPolicy(error)),
     });
   }
 
   /**
-   * As `repeatable`, for a statement that does no harm when it is done twice one after the other, but would side by side:
-   * while one whose answer was lost still runs, the server refuses its repeat.
+   * As `repeatable`, for a statement that does no harm when it runs twice in turn, but would side by side: both tries have one id,
+   * and the server refuses the second while the first one, whose answer was lost, still runs.
    */
   async repeatableInTurn(sql: string, signal: AbortSignal): Promise<void> {
     const id = randomUUID();
     await withRetry(() => this.command(sql, signal, id), {
       signal,
-      policy: (error) => (wasNotSent(error) ? ONCE : this.#patience(error)),
+      policy: (error) => (wasNotSent(error) ? ONCE : this.#retryPolicy(error)),
     });
   }
 
   /**
-   * Before a statement that writes the definition of a table, a view or a database: on a full disk ClickHouse writes an empty one,
-   * answers that all is well, refuses every later change of that table, and does not start again [measured with 25.8 and 26.7].
-   * DROP, RENAME and EXCHANGE write none. What was looked at a moment ago is not looked at again.
+   * Precedes a statement that writes the definition of a table, a view or a database. On a full disk ClickHouse writes an empty one,
+   * reports success, refuses every later change of that table, and does not start again [measured with 25.8 and 26.7]. DROP, RENAME
+   * and EXCHANGE write none.
    */
   async #refuseFullDisk(signal: AbortSignal): Promise<void> {
     if (performance.now() < this.#roomUntil) return;
@@ -228,16 +231,16 @@ export class Server {
     await this.#client.close();
   }
 
-  #patience(error: DomainsyncError): RetryPolicy {
+  #retryPolicy(error: DomainsyncError): RetryPolicy {
     if (isOfConnection(error)) return ONCE;
     return this.#answered && isOfNetwork(error) ? RESTART_POLICY : DEFAULT_RETRY_POLICY;
   }
 
-  /** Sends a statement until it is answered or the policy gives up, then looks at who answered: that costs no statement twice. */
+  /** Sends a statement until it is answered or the policy gives up, then checks which server answered. No statement is sent twice for that. */
   async #sent<T>(
     statement: () => Promise<Answered<T>>,
     signal: AbortSignal,
-    policy: (error: DomainsyncError) => RetryPolicy = (error) => this.#patience(error),
+    policy: (error: DomainsyncError) => RetryPolicy = (error) => this.#retryPolicy(error),
   ): Promise<T> {
     try {
       const { value, headers } = await withRetry(() => this.#guarded(statement, signal), { signal, policy });
@@ -245,7 +248,7 @@ export class Server {
       await this.#same?.check(typeof name === 'string' ? name : undefined, signal);
       return value;
     } catch (error) {
-      // What one server has another one lacks.
+      // A missing table may mean that another server answered.
       if (isMissing(error)) await this.#same?.confirm(signal);
       throw error;
     }
@@ -255,7 +258,7 @@ export class Server {
     const ask = async <Row>(sql: string, params: Readonly<Record<string, unknown>> = {}): Promise<Row | undefined> => {
       const answer = await withRetry(() => this.#guarded(() => this.#rows<Row>(sql, signal, params), signal), {
         signal,
-        policy: (error) => this.#patience(error),
+        policy: (error) => this.#retryPolicy(error),
       });
       return answer.value[0];
     };
@@ -283,7 +286,7 @@ interface Answered<T> {
   readonly headers: ResponseHeaders;
 }
 
-/** An answer that lacks rows must not be taken for one that has none: nothing would seem to be loaded. */
+/** An answer that was cut short must not count as an empty one: the tables would seem to hold nothing. */
 function checkWhole(rows: number, summary: string | string[] | undefined): void {
   if (typeof summary !== 'string') return;
   const { result_rows: sent } = JSON.parse(summary) as { result_rows?: string };

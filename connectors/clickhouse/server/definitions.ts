@@ -1,21 +1,20 @@
 /**
- * Tables whose definition a disk without room has swallowed. CREATE and ALTER then write an empty file, in ClickHouse 25.8 as in
- * 26.7, and answer that all is well; the table works until the server is started anew, which it then refuses. The client looks for
- * room before; room that goes between the look and the statement, and quotas, of which no look knows, are found here.
+ * Tables whose definition was lost on a full disk. CREATE and ALTER then write an empty file, in ClickHouse 25.8 as in 26.7, and
+ * report success; the table works until the server restarts, and then the server does not start. The client asks for free space
+ * before. What it cannot see is found here: space that goes between question and statement, and quotas.
  */
-
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { identifier, STAGING_PREFIX } from '../sql/names.ts';
 import { FULL_DISK_HINT, SERVER_CODES, serverCode } from './errors.ts';
 import type { Session } from './session.ts';
 
-/** Of a row of system.tables: no definition was found. Also where it could not be read for a moment. */
+/** Condition on system.tables: the definition is empty, or could not be read for a moment. */
 export const SEEMS_UNDEFINED = "create_table_query = ''";
 
 /**
- * Looks at tables that have just been made or changed. Those that hold nothing, and staging tables, are dropped, so that the server
- * starts again.
- * @param names without the database; a table that is not there is none without a definition
+ * Checks tables that have just been made or changed. Tables without a definition that hold no rows, and staging tables, are dropped,
+ * so that the server can start again.
+ * @param names without the database; tables that do not exist are fine
  * @throws DESTINATION_REFUSED when one of them has no definition
  */
 export async function refuseUndefined(session: Session, names: readonly string[]): Promise<void> {
@@ -23,7 +22,7 @@ export async function refuseUndefined(session: Session, names: readonly string[]
   if (lost.length > 0) throw noRoom(lost.join(', '));
 }
 
-/** Runs what makes tables, and looks at them, also when it fails: without a definition of a table others fail, of words that do not say so. */
+/** Runs code that makes tables, then checks them, also when it fails: the error of a lost definition rarely tells its cause. */
 export async function defining<T>(session: Session, names: readonly string[], body: () => Promise<T>): Promise<T> {
   let made: T;
   try {
@@ -37,7 +36,8 @@ export async function defining<T>(session: Session, names: readonly string[], bo
 }
 
 /**
- * As `refuseUndefined`, for what may have been left: only a table that holds rows is a fault, the others are made anew.
+ * As `refuseUndefined`, for tables that a run before may have left: an error only for one that holds rows, since the others are made
+ * anew.
  * @returns the names of those that were dropped
  */
 export async function dropUndefined(session: Session, names: readonly string[]): Promise<string[]> {
@@ -70,7 +70,7 @@ async function isDefined(session: Session, what: string): Promise<boolean> {
     await session.answer(`SHOW CREATE ${what}`);
     return true;
   } catch (error) {
-    // That of an empty text.
+    // The server parses the empty definition.
     if (serverCode(error) === SERVER_CODES.SYNTAX_ERROR) return false;
     if (serverCode(error) === SERVER_CODES.CANNOT_GET_CREATE_TABLE_QUERY) return true;
     throw error;

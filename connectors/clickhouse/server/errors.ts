@@ -1,4 +1,4 @@
-/** What ClickHouse and the way to it answer, as domainsync's codes. By code, never by words of a message. */
+/** Errors of ClickHouse and of the connection, as domainsync's codes. Told by code, never by the words of a message. */
 import { ClickHouseError } from '@clickhouse/client';
 import { asDomainsyncError, DomainsyncError, UNTRUSTED_ISSUER_CODES } from '../../../src/common/errors.ts';
 
@@ -15,7 +15,7 @@ export const SERVER_CODES = {
   ACCESS_DENIED: '497',
 } as const;
 
-/** Codes for what is not there. */
+/** Codes for a table or database that does not exist. */
 const MISSING_CODES: ReadonlySet<string> = new Set([
   SERVER_CODES.UNKNOWN_TABLE,
   SERVER_CODES.UNKNOWN_DATABASE,
@@ -46,7 +46,7 @@ const TABLE_GONE = 'If somebody dropped or renamed a table amid the run, run aga
 const LIMIT =
   'Raise the limit that the message names in the profile of the user of clickhouse.username, or in clickhouse.settings; what has landed is kept.';
 
-/** What to do, where a code tells more than that the statement was refused. */
+/** Hints, where a code tells more than that the statement was refused. */
 const HINTS: Readonly<Record<string, string>> = {
   '60': TABLE_GONE, // UNKNOWN_TABLE
   '115': 'Correct clickhouse.settings: this server does not know the setting that the message names.',
@@ -98,31 +98,31 @@ const UNTRUSTED_HINT =
 const OTHER_PROTOCOL_HINT =
   'Check clickhouse.url: whether the port is that of the HTTP interface, and speaks http or https.';
 
-/** What to do about a certificate, or another protocol than expected: waiting does not help. */
+/** Hints for certificates and for another protocol than expected: a retry does not help. */
 const CONNECTION_HINTS: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED:
     "The certificate has expired: check this machine's clock; if it is right, the server needs a new one.",
   CERT_NOT_YET_VALID: "The certificate is not valid yet: check this machine's clock.",
   ERR_TLS_CERT_ALTNAME_INVALID: 'The certificate is that of another host: check the host in clickhouse.url.',
-  // OpenSSL's and the HTTP parser's word for bytes that are not theirs.
+  // OpenSSL and the HTTP parser name bytes of another protocol so.
   EPROTO: OTHER_PROTOCOL_HINT,
   HPE_INVALID_CONSTANT: OTHER_PROTOCOL_HINT,
 };
 
-/** Errors of a connection that never came about. */
+/** Errors of a connection that was never made. */
 const NOT_SENT_CODES: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 
-/** The way to the server failed, or the server went away. */
+/** The connection failed, or the server went away. */
 export function isOfNetwork({ cause }: DomainsyncError): boolean {
   return cause instanceof Error && !(cause instanceof ClickHouseError) && NETWORK_CODES.has(codeOf(cause));
 }
 
-/** The statement did certainly not reach the server. */
+/** The statement certainly did not reach the server. */
 export function wasNotSent({ cause }: DomainsyncError): boolean {
   return cause instanceof Error && NOT_SENT_CODES.has(codeOf(cause));
 }
 
-/** The connection was made, and is none that will do: trying again gives the same. */
+/** The connection was made and cannot be used: a retry gives the same. */
 export function isOfConnection({ cause }: DomainsyncError): boolean {
   return cause instanceof Error && !(cause instanceof ClickHouseError) && connectionHint(codeOf(cause)) !== undefined;
 }
@@ -136,7 +136,7 @@ function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? '';
 }
 
-/** ClickHouse's own number in an error that came of a statement; undefined for all else. */
+/** ClickHouse's number of a statement's error; undefined for any other error. */
 export function serverCode(error: unknown): string | undefined {
   const cause = error instanceof DomainsyncError ? error.cause : error;
   return cause instanceof ClickHouseError ? cause.code : undefined;

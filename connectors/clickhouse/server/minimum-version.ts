@@ -1,5 +1,4 @@
 /** Which versions of ClickHouse domainsync works with. */
-
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Session } from './session.ts';
 

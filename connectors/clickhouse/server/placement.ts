@@ -1,11 +1,10 @@
 /** Where tables may stand: on one server, in a database that can exchange them. Anything else is refused before it is touched. */
-
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { allOrFirstError } from './all-or-first-error.ts';
 import { refuseOldServer } from './minimum-version.ts';
 import type { Session } from './session.ts';
 
-/** `Overlay` is what the embedded server's `default` is: an Atomic database, and files beside it. */
+/** `Overlay` is the engine of the embedded server's database `default`: an Atomic database, and files beside it. */
 const FIT_ENGINES: ReadonlySet<string> = new Set(['Atomic', 'Overlay']);
 
 const ONE_SERVER = 'domainsync loads into one server: its tables would be there, and empty or stale on the others';
@@ -14,7 +13,7 @@ const OTHER_DATABASE =
 const OTHER_SERVER =
   'ClickHouse Cloud is not supported: name a server of your own in clickhouse.url, or use the embedded one.';
 
-/** First of every run: one server answers, of a version that will do, and the database is one for it alone. Changes nothing. @throws DESTINATION_REFUSED */
+/** Opens every run: one server answers, it is recent enough, and the database is on it alone. Changes nothing. @throws DESTINATION_REFUSED */
 export async function refuseUnfitServer(session: Session): Promise<void> {
   await allOrFirstError(
     refuseOldServer(session),
@@ -24,10 +23,10 @@ export async function refuseUnfitServer(session: Session): Promise<void> {
 }
 
 /**
- * Looks at the database's engine, and where there is no such database at the one that it would be made with.
+ * Checks the database's engine, or the default engine if there is no such database.
  * @throws DESTINATION_REFUSED
  */
-export async function refuseUnfitDatabase(session: Session): Promise<void> {
+async function refuseUnfitDatabase(session: Session): Promise<void> {
   const { database } = session;
   const [found] = await session.query<{ engine: string }>(
     `SELECT engine FROM system.databases WHERE name = {database:String}
@@ -66,7 +65,7 @@ function unfitDatabase(database: string, engine: string): DomainsyncError {
 }
 
 /** A table as system.tables has it. */
-export interface PlacedTable {
+interface PlacedTable {
   readonly name: string;
   readonly engine: string;
 }

@@ -1,5 +1,4 @@
 /** Whether the user of the server may do what a load does, asked beforehand and without changing anything. */
-
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { HELD_TABLE, identifier, REJECTS_TABLE, RUNS_TABLE, stagingTable } from '../sql/names.ts';
 import type { TableMode } from '../sql/schema.ts';
@@ -7,7 +6,7 @@ import { refuseUndefinedDatabase } from './definitions.ts';
 import { SERVER_CODES, serverCode } from './errors.ts';
 import type { Session } from './session.ts';
 
-export interface RightsOptions {
+interface RightsOptions {
   readonly pipeline: string;
   readonly table: string;
   readonly mode: TableMode;
@@ -19,7 +18,7 @@ interface Needed {
   readonly rights: readonly string[];
   /** Qualified and quoted, or the name of an engine. */
   readonly on: string;
-  /** On what a person grants them: that, or the database. */
+  /** The object to name in a GRANT: that one, or the database. */
   readonly grantedOn: string;
 }
 
@@ -29,13 +28,13 @@ const MOVED = ['SELECT', 'INSERT', 'CREATE TABLE', 'DROP TABLE'];
 /** Of REPLACE PARTITION, on the table that it changes. */
 const REPLACED = ['SELECT', 'INSERT', 'CREATE TABLE', 'ALTER DELETE'];
 
-/** These two are granted to everybody where the configuration of the server does not ask for grants. */
+/** A server grants both to everybody unless its configuration asks for grants. */
 const SYSTEM_TABLES = ['system.parts', 'system.merge_tree_settings'];
 const ENGINES = ['MergeTree', 'ReplacingMergeTree', 'Memory'];
 
 /**
- * Asks by the names of the tables, which rights may be limited to, whether they are there or not.
- * A server that does not know CHECK GRANT cannot be asked: there the statements of a load are refused, one by one.
+ * Asks by the names of the tables, to which rights may be limited, whether the tables exist or not. A server without CHECK GRANT
+ * cannot be asked: it refuses the statements of a load one by one.
  * @throws DESTINATION_REFUSED with the rights that are lacking
  */
 export async function refuseWithoutRights(session: Session, options: RightsOptions): Promise<void> {
@@ -92,12 +91,12 @@ function neededRights(session: Session, { pipeline, table, mode, changes }: Righ
   return needed;
 }
 
-/** What CHECK GRANT says; a read-only user has no rights to change anything. */
+/** The answer of CHECK GRANT; a read-only user has no right to change anything. */
 async function isGranted(session: Session, rights: string): Promise<boolean> {
   return (await session.answer(`CHECK GRANT ${rights}`)).trim() === '1';
 }
 
-/** The rights that are lacking, by what they are to be granted on. */
+/** The rights that are lacking, by the object to grant them on. */
 async function lacking(session: Session, needed: readonly Needed[]): Promise<Map<string, string[]>> {
   const found = new Map<string, string[]>();
   for (const { rights, on, grantedOn } of needed) {

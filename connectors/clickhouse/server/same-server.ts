@@ -1,17 +1,17 @@
 /**
- * That all answers come from one server. Behind a load balancer statements of one load would reach several: each would hold
- * a part of it. A server that was started anew is the same one, also under another name.
+ * Proves that all answers come from one server. Behind a load balancer the statements of one load would reach several servers, each
+ * of which would hold a part of it. A server that restarts is the same one, also under another name.
  */
 import { DomainsyncError } from '../../../src/common/errors.ts';
 
 /** What tells a server from every other. */
 export interface ServerIdentity {
-  /** What it shows of itself with every answer: its host's name by default. */
+  /** The name that every answer shows: the host's by default. */
   readonly displayName: string;
   /** Kept in its data folder; zeros where it has none, as servers out of `clickhouse local` have. */
   readonly uuid: string;
   readonly host: string;
-  /** Of its database; asked for only where there is no UUID. Empty: there is no such database yet. */
+  /** Folder of the database; asked for only without a UUID. Empty: there is no such database yet. */
   readonly folder: string;
 }
 
@@ -21,13 +21,13 @@ export const SELECT_FOLDER = 'SELECT data_path AS folder FROM system.databases W
 
 export const NO_UUID = '00000000-0000-0000-0000-000000000000';
 
-/** So many are asked side by side, over as many connections: a balancer spreads them. */
+/** Questions at once, over as many connections: a balancer spreads them. */
 const ASKED_AT_ONCE = 4;
-/** Of a name that was not seen before: whoever was started anew under it answers the first time. */
+/** Questions about a name that was not seen before: a server that restarted under it answers the first one. */
 const ASKED_AGAIN = 5;
 
 /** Asks whoever answers, once. */
-export type AskIdentity = (signal: AbortSignal) => Promise<ServerIdentity>;
+type AskIdentity = (signal: AbortSignal) => Promise<ServerIdentity>;
 
 /** The server that answers are expected from. States: unknown (names are only collected), then known by `identify`, for good. */
 export class SameServer {
@@ -48,7 +48,7 @@ export class SameServer {
     const other = answers.find((one) => !isSame(expected, one));
     if (other !== undefined) throw differentServers(expected, other);
     const names = new Set(answers.map(({ displayName }) => displayName));
-    // Of statements before, and beside the questions.
+    // Names of statements before and beside these questions.
     const strange = [...this.#names].find((name) => !names.has(name));
     if (this.#expected === null && strange !== undefined)
       throw differentServers(expected, { ...expected, displayName: strange });
@@ -57,7 +57,7 @@ export class SameServer {
   }
 
   /**
-   * Looks at the name that an answer shows. Only another one than before costs a question.
+   * Checks the name that an answer shows. Only a new name costs a question.
    * @param displayName undefined: a proxy took it away
    * @throws DESTINATION_REFUSED
    */

@@ -1,4 +1,4 @@
-/** The settings that statements are sent with, besides those of the user's. */
+/** The settings that every statement is sent with, besides the user's own. */
 import type { ClickHouseSettings } from '@clickhouse/client';
 
 /**
@@ -8,34 +8,34 @@ import type { ClickHouseSettings } from '@clickhouse/client';
 const PROGRESS_EVERY_MS = 20_000;
 export const PROGRESS_HEADERS_BYTES = 256 * 1024;
 
-/** More than any answer has: rejected lines, shortened, and by the thousand. The server takes as much as it needs. */
+/** More than the largest answer has: a thousand shortened rejects. The server allocates as much as it needs. */
 const RESPONSE_BUFFER_BYTES = 256 * 1024 * 1024;
 
 /** What domainsync's statements rely on, whatever the server's profile says. */
 export const OWN_SETTINGS: ClickHouseSettings = {
   async_insert: 0,
-  // A statement has happened when its answer arrives.
+  // The answer comes when the statement has ended.
   wait_end_of_query: 1,
-  // Until then an answer is kept in memory: by default it goes through a file, and comes back empty from a full disk.
+  // The server keeps the answer in memory until then: by default in a file, which a full disk leaves empty.
   http_response_buffer_size: String(RESPONSE_BUFFER_BYTES),
   send_progress_in_http_headers: 1,
   http_headers_progress_interval_ms: String(PROGRESS_EVERY_MS),
   alter_sync: '1',
-  // What a statement means.
+  // These change what a statement means.
   join_use_nulls: 0,
   union_default_mode: 'ALL',
   prefer_column_name_to_alias: 0,
   empty_result_for_aggregation_by_empty_set: 0,
   data_type_default_nullable: 0,
   aggregate_functions_null_for_empty: 0,
-  // Delete marks are rows to us: FINAL is said where it is meant.
+  // Delete marks are rows to us: statements name FINAL where they mean it.
   final: 0,
-  // What is there now, not what was there when somebody asked before; and statements over system tables are refused with it.
+  // Statements ask what is there at this moment; and with the cache the server refuses those over system tables.
   use_query_cache: 0,
   // A load reads tables as a whole.
   force_primary_key: 0,
   force_index_by_date: 0,
-  // Parts that the server merges by itself just then are no fault.
+  // OPTIMIZE does nothing while the server merges the same parts by itself: that is no error.
   optimize_throw_if_noop: 0,
   input_format_json_named_tuples_as_objects: 1,
   output_format_json_quote_64bit_integers: 1,
@@ -43,7 +43,7 @@ export const OWN_SETTINGS: ClickHouseSettings = {
   ...uncut(),
 };
 
-/** A limit that is passed is an error, never an answer or a copy that was cut short. */
+/** A limit that is exceeded is an error: it never cuts an answer or a copy short. */
 function uncut(): ClickHouseSettings {
   return {
     limit: '0',
@@ -63,8 +63,8 @@ function uncut(): ClickHouseSettings {
 }
 
 /**
- * By default a server refuses to drop more than 50 GB, lest a person do it by mistake. What domainsync drops are staging
- * and previous tables of its own, and partitions that it replaces.
+ * By default a server refuses to drop more than 50 GB, which protects people from mistakes. domainsync drops its own staging and
+ * previous tables, and partitions that it replaces.
  */
 export const DROP_SETTINGS: ClickHouseSettings = { max_table_size_to_drop: '0', max_partition_size_to_drop: '0' };
 

@@ -2,7 +2,6 @@
  * SQL that finds what a new file changes, in one pass over the keys of both tables, in order of the key and in bounded
  * memory. Pure builders: what each gives is in test/golden.
  */
-
 import type { Column } from '../../../src/types/index.ts';
 import { identifier, literal } from './names.ts';
 import { columnType, hashOf, OWN_COLUMNS } from './schema.ts';
@@ -15,9 +14,8 @@ const BOUNDED = 'max_block_size = 8192, max_bytes_before_external_sort = 5000000
 const MERGE_JOIN = "join_algorithm = 'full_sorting_merge', join_use_nulls = 0";
 
 /**
- * For reading in order of the key: every part gives a small block at a time, so that memory grows neither with the rows
- * nor, beyond what is kept of a part in any case, with the parts. Limits for the case that a sort is needed after all:
- * then it spills.
+ * For reading in order of the key: every part gives a small block at a time, so that memory does not grow with the rows, and with the
+ * parts only by what the server keeps of each part in any case. If a sort is needed after all, the limits make it spill.
  */
 export const IN_ORDER_SETTINGS = `SETTINGS optimize_read_in_order = 1, read_in_order_use_buffering = 0, ${BOUNDED}`;
 
@@ -154,8 +152,8 @@ export function createBeforeTable(table: string): string {
 }
 
 /**
- * Rows that change, as they were: it takes from the live table what the change feed needs of it, and does not wait for the delta.
- * The live row of a domain is the one of the highest version: FINAL, which merges rows of whole width, costs more time and memory.
+ * Column hashes of the live rows that change: all that the change feed needs of the live table, so that it need not wait for the
+ * delta. A domain's live row is that of the highest version: FINAL, which merges rows of whole width, costs more time and memory.
  */
 export function insertBefore(tables: DifferenceTables, context: DifferenceContext, range: KeyRange): string {
   const rows = `SELECT domain, _version, ${columnHashes(context)} FROM ${differing(tables.live, tables, range, UPDATED)}`;

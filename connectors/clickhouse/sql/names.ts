@@ -1,4 +1,7 @@
-/** Names and literals of ClickHouse SQL, and the names of domainsync's own tables. */
+/**
+ * Room `sql/`: SQL as text, without a server; what it gives is in test/golden. Here: names and literals, and the names of
+ * domainsync's own tables. schema.ts has the DDL, difference.ts the set work of mode `sync`, row-version.ts the parts of `_version`.
+ */
 
 /** A quoted identifier. */
 export function identifier(name: string): string {

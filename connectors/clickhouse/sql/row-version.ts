@@ -1,7 +1,6 @@
 /** `_version`: what makes one row of a key win over another (architecture 3). */
-
 import { DomainsyncError } from '../../../src/common/errors.ts';
-import type { FileDate } from '../../../src/types/index.ts';
+import { type FileDate, MAX_REVISION } from '../../../src/types/index.ts';
 
 /**
  * The parts of `_version`, from the top bit: 16 of days since 1970 of the file date, 10 of revision, one that is set for
@@ -11,7 +10,6 @@ const LINE_BITS = 37n;
 const ROW_BIT = 1n << LINE_BITS;
 const REVISION_SHIFT = 38n;
 export const DAYS_SHIFT = 48n;
-export const MAX_REVISION = 1023;
 const MAX_LINE = 2 ** 37 - 1;
 /** ClickHouse's Date has 16 bits too. */
 const MAX_DAYS = 65_535;

@@ -1,5 +1,4 @@
 /** The tables and views of contract section 4. All DDL but that of staging tables is here. */
-
 import type { Column } from '../../../src/types/index.ts';
 import { identifier, literal } from './names.ts';
 

@@ -1,7 +1,6 @@
 /** A block on its way into the staging tables: its rows, and the record that it has landed. */
-
+import { leb128 } from '../../../src/common/leb128.ts';
 import type { EncodedBlock } from '../../../src/types/index.ts';
-import { leb128 } from '../format/leb128.ts';
 import type { Session } from '../server/session.ts';
 
 /** The columns of `blocks`, in the order in which they are sent. */
@@ -14,13 +13,13 @@ export interface Landing {
   readonly insert: string;
   /** Staging table of the records, qualified and quoted. */
   readonly records: string;
-  /** Tells the tokens of a block that is sent again on purpose from those before; empty otherwise. */
+  /** Part of the tokens of a block that is sent again on purpose, so that the server inserts it; empty otherwise. */
   readonly attempt: string;
 }
 
 /**
- * Lands a block: its rows, if it has any, then its record. A kill in between sends the block again, and its tokens make
- * that do nothing.
+ * Lands a block: its rows, if it has any, then its record. After a kill in between the next run sends the block again, and the
+ * token of its rows makes the server ignore them.
  */
 export async function landBlock(
   session: Session,
@@ -29,12 +28,12 @@ export async function landBlock(
 ): Promise<void> {
   const token = attempt === '' ? `${block.number}` : `${block.number}/${attempt}`;
   if (block.counts.rows > 0) await session.insertBlock(insert, block.payload, `rows/${token}`);
-  // Packed rejects are what RowBinary makes of such tuples: they are sent as they are, however many there are.
+  // Packed rejects have the form of such tuples in RowBinary: they are sent as they are, however many there are.
   const record = [recordHead(block), block.rejects];
   await session.insertBlock(`INSERT INTO ${records} FORMAT RowBinary`, record, `block/${token}`);
 }
 
-/** All of the record but the rejects themselves. */
+/** The record up to its rejects, whose number it ends with. */
 function recordHead({ number, firstLine, counts, lineOffsetSum, sourceColumns }: EncodedBlock): Buffer {
   const { lines, blank, rejected, filtered, rows } = counts;
   const numbers = Buffer.alloc(4);
@@ -42,13 +41,7 @@ function recordHead({ number, firstLine, counts, lineOffsetSum, sourceColumns }:
   const words = BigUint64Array.from([firstLine, lines, blank, rejected, filtered, rows, lineOffsetSum].map(BigInt));
   const names = sourceColumns.flatMap((name) => {
     const text = Buffer.from(name);
-    return [Buffer.from(leb128(text.length)), text];
+    return [leb128(text.length), text];
   });
-  return Buffer.concat([
-    numbers,
-    Buffer.from(words.buffer),
-    Buffer.from(leb128(sourceColumns.length)),
-    ...names,
-    Buffer.from(leb128(rejected)),
-  ]);
+  return Buffer.concat([numbers, Buffer.from(words.buffer), leb128(sourceColumns.length), ...names, leb128(rejected)]);
 }

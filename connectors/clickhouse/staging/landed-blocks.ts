@@ -1,9 +1,8 @@
 /** Reads what has landed in the staging tables `blocks` and `rows`: counts, source columns, rejects, and which blocks are missing. */
-
 import type { BlockCounts } from '../../../src/types/index.ts';
 import { allOrFirstError } from '../server/all-or-first-error.ts';
 import { LINE_OF_VERSION } from '../sql/row-version.ts';
-import { keep, MOST_BYTES, MOST_NAMES, type SourceColumns } from '../state/source-columns.ts';
+import { keepShortest, MOST_BYTES, MOST_NAMES, type SourceColumns } from '../state/source-columns.ts';
 import type { Staging } from './staging.ts';
 
 /** For a table of all rows. */
@@ -29,8 +28,8 @@ export async function landedBlocks(staging: Staging): Promise<Map<number, BlockC
 }
 
 /**
- * The blocks of a file of which the record or rows are missing. Rows are told apart by their line: of the bounds of all blocks
- * on record the one below it is where its block begins.
+ * The blocks of a file whose record or rows are missing. A row's line tells its block: the block begins at the nearest bound of a
+ * recorded block at or below that line.
  */
 export async function missingBlocks(staging: Staging, blocks: number): Promise<Set<number>> {
   const recorded = await landedBlocks(staging);
@@ -54,7 +53,7 @@ WHERE b.rows != r.rows OR b.sum != r.sum`,
 export async function readSourceColumns(staging: Staging): Promise<SourceColumns> {
   const blocks = staging.part('blocks');
   const [kept, count] = await allOrFirstError(
-    // Of each block as many as may be kept in the end: what is left out there is not kept of all either.
+    // Each block gives as many names as are kept in the end: a name that is too long there is too long for the file as well.
     staging.first<{ names: string[] }>(
       `SELECT ${shortest('groupArrayArray(some)')} AS names FROM (SELECT ${shortest('source_columns')} AS some FROM ${blocks})`,
     ),
@@ -65,7 +64,7 @@ export async function readSourceColumns(staging: Staging): Promise<SourceColumns
 )`,
     ),
   );
-  return keep(kept?.names ?? [], count);
+  return keepShortest(kept?.names ?? [], count);
 }
 
 /** SQL of the shortest names in a list, in their order. */
@@ -77,12 +76,12 @@ function shortest(names: string): string {
 }
 
 /**
- * A SELECT of line, reason, detail and raw of the rejects of the landed blocks, those of a block that is recorded twice once.
+ * A SELECT of line, reason, detail and raw of the rejects of the landed blocks. A block that is on record twice counts once.
  * @param blocks qualified and quoted
  * @param most the first ones, at the most; null: all
  */
 export function selectRejects(blocks: string, most: number | null): string {
-  // By function: without its analyzer the server takes `reject.line` for a column of a table.
+  // tupleElement: without its analyzer the server takes `reject.line` for a column of a table.
   const part = (name: string): string => `tupleElement(reject, '${name}')`;
   return `SELECT ${part('line')} AS line, ${part('reason')} AS reason, ${part('detail')} AS detail, ${part('raw')} AS raw
 FROM (SELECT block, rejects FROM ${blocks} WHERE rejected > 0 ORDER BY block LIMIT 1 BY block)

@@ -1,12 +1,11 @@
 /**
- * Loads of a pipeline into another table than its configuration names: of another configuration that has a pipeline of the
- * same name on the same server, or of this one before its table was changed. Nothing on the server tells these two apart.
+ * A pipeline's load into another table than the configuration names. Either another configuration has a pipeline of the same name
+ * on this server, or this configuration named another table before. Nothing on the server tells these two apart. Its state decides:
  *
- * - at work: it is waited for
- * - verified, and being made visible when its run was killed: only a run into its own table may end it
- * - blocks were landing: nobody touches it before a load into another table begins, which gives it up, on record
+ * - at work: the run waits for it
+ * - verified, its run killed while it made rows visible: only a run into that table may end it
+ * - blocks were landing: it stays until a load into another table begins, which gives it up, on record
  */
-
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Session } from '../server/session.ts';
 import type { WorkState } from '../state/table-comment.ts';
@@ -34,7 +33,7 @@ export async function otherTable(
 }
 
 /**
- * @param left which loads that nobody is at work with are in the way: `applied`, of which readers may have a part; or `any`
+ * @param left which abandoned loads are refused: `applied`, of which readers may see a part; or `any`
  * @throws RUN_ELSEWHERE while a run into another table is at work; DESTINATION_REFUSED where one left such a load
  */
 export async function refuseOther(session: Session, place: OwnPlace, left: 'applied' | 'any'): Promise<void> {

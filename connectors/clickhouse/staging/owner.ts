@@ -7,14 +7,14 @@ import { stagingTable } from '../sql/names.ts';
 import type { WorkState } from '../state/table-comment.ts';
 import { type StagingPlace, type StagingSet, stagingName } from './staging-sets.ts';
 
-/** A heartbeat every so often, ms; an owner without one for so many seconds counts as gone, also where it is only stopped. */
+/** Time between heartbeats, ms. An owner that sends none for so many seconds counts as gone, also when it is only stopped. */
 const HEARTBEAT_MS = 10_000;
 const HEARTBEAT_LOST_SECONDS = 60;
 
-/** Loads that run in this very process: its identity alone does not tell a run that goes on from one that has ended. */
+/** Nonces of the owners in this process: the process's identity alone does not tell a live run from one that has ended. */
 const activeHere = new Set<string>();
 
-export interface Owner {
+interface Owner {
   readonly process: ProcessIdentity;
   readonly nonce: string;
 }

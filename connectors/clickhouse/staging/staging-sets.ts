@@ -1,5 +1,4 @@
 /** The staging tables of a pipeline as they are on the server, by epoch. */
-
 import type { Destination } from '../../../src/types/index.ts';
 import { SEEMS_UNDEFINED } from '../server/definitions.ts';
 import { SERVER_CODES, serverCode } from '../server/errors.ts';
@@ -13,12 +12,12 @@ export interface StagingPlace {
   readonly destination: Destination['name'];
 }
 
-/** What names their tables: the pipeline's name, with that of a destination that keeps no rows here. */
+/** The name in their tables' names: the pipeline's, and for other destinations than ClickHouse that of the destination. */
 export function stagingName({ pipeline, destination }: StagingPlace): string {
   return destination === 'clickhouse' ? pipeline : `${pipeline}.${destination}`;
 }
 
-/** Key of a load of which a table has no definition, see definitions.ts: nobody goes on with it. */
+/** Key of a load that no run continues: the definition of one of its tables is lost, see definitions.ts. */
 export const LOST_KEY = 'lost';
 
 /** The tables of one epoch that exist. */
@@ -84,8 +83,8 @@ export function renamePart(
 }
 
 /**
- * Gives the tables beside `rows` the epoch that `rows` has already, also those that a kill amid an earlier take-over left at older
- * epochs. Of two the newer one counts: the other was made by a run that had been taken over.
+ * Renames the tables beside `rows` to the epoch that `rows` has, also those that a kill during an earlier take-over left at older
+ * epochs. Of two tables of one part the newer one stays: a run that had been taken over made the other.
  */
 export async function renameRest(session: Session, place: StagingPlace, to: number): Promise<void> {
   const brought = new Set<StagingPart>(['rows', 'fence']);
@@ -97,7 +96,7 @@ export async function renameRest(session: Session, place: StagingPlace, to: numb
       if (brought.has(part)) continue;
       brought.add(part);
       await renamePart(session, place, part, { from, to }).catch((error: unknown) => {
-        // Its owner dropped it just then, and was about to end, or to make it anew.
+        // Its owner has just dropped it, to end or to recreate it.
         if (serverCode(error) !== SERVER_CODES.UNKNOWN_TABLE) throw error;
       });
     }
@@ -106,7 +105,7 @@ export async function renameRest(session: Session, place: StagingPlace, to: numb
 
 /** The highest epoch that the pipeline has ever had, 0 before the first. */
 export async function highestEpoch(session: Session, place: StagingPlace): Promise<number> {
-  // In this order: a load that ends is on record before its tables go.
+  // Tables first: a load is on record before its tables are dropped, so that one of the two always tells.
   const [set] = await listSets(session, place);
   return Math.max(set?.epoch ?? 0, await recordedEpoch(session, place));
 }
@@ -120,8 +119,8 @@ export async function recordedEpoch(session: Session, { pipeline, destination }:
 }
 
 /**
- * First of every run, on a server that is fit: the load that a run left unfinished, null where there is none. Then what a kill left
- * of others goes.
+ * The load that a run left unfinished; null: there is none, and the remains of other loads are dropped. Every run asks this first,
+ * once the server has proved fit.
  */
 export async function unfinishedSet(
   session: Session,

@@ -1,4 +1,4 @@
-/** How the tables are set up that rows land in: what is done there is thrown away, so as little as possible is done. */
+/** Settings of the tables that rows land in. These tables are dropped in the end, so the server merges as little of them as possible. */
 import type { Session } from '../server/session.ts';
 
 /** More than the blocks of any file: a repeated insert of a block does nothing, however late it comes. */
@@ -27,7 +27,7 @@ const MERGED: Readonly<Record<string, string>> = {
   ...LANDING,
   min_parts_to_merge_at_once: '100',
   max_parts_to_merge_at_once: '100',
-  // Both would take fewer parts than that, and then none or the same ones again and again.
+  // Both would merge fewer parts than that, and then none, or the same ones again and again.
   merge_selector_enable_heuristic_to_lower_max_parts_to_merge_at_once: '0',
   merge_selector_enable_heuristic_to_remove_small_parts_at_right: '0',
   parts_to_delay_insert: '1000',
@@ -36,7 +36,7 @@ const MERGED: Readonly<Record<string, string>> = {
 const LARGE_FILE_BYTES = 1.5e9;
 
 /** What becomes of the parts of a table that rows land in. */
-export type PartHandling = keyof typeof SETTINGS;
+type PartHandling = keyof typeof SETTINGS;
 const SETTINGS = { unmerged: UNMERGED, merged: MERGED } as const;
 
 /** @param fileBytes of the compressed file; null: not known */

@@ -1,10 +1,10 @@
 /**
- * The staging tables of a load, and the statements of the run that owns them.
+ * Room `staging/`: the tables of a load, who owns them (take-over.ts, owner.ts), and what has landed in them (block-record.ts,
+ * landed-blocks.ts). Here the statements of the run that owns them.
  *
- * A load's tables carry its epoch in their names. Taking a load over renames them to the next epoch (take-over.ts): then the
- * next statement of the run that owned it fails with UNKNOWN_TABLE and changes nothing. Epochs are never used again.
+ * A load's tables carry its epoch in their names. Taking a load over renames them to the next epoch: then the next statement of
+ * the run that owned it fails with UNKNOWN_TABLE and changes nothing. Epochs are never used again.
  */
-
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { defining, refuseUndefined } from '../server/definitions.ts';
 import { SERVER_CODES, serverCode } from '../server/errors.ts';
@@ -122,8 +122,8 @@ export class Staging extends Session {
   }
 
   /**
-   * After a load that failed: puts that on record, then keeps the tables for a next run, or drops them (null). None stays without a
-   * definition: where there is no room for one, nothing that is kept is changed.
+   * Ends a load that failed: records it, then keeps the tables for the next run, or drops them (null). No table stays whose definition
+   * is lost, and where the disk has no room for a definition, no table that stays is changed.
    */
   async leave(record: () => Promise<void>, kept: WorkState | null): Promise<void> {
     await defining(this, this.names, async () => {
@@ -146,7 +146,7 @@ export class Staging extends Session {
     } catch (error) {
       this.release();
       if (error instanceof DomainsyncError && error.code === 'TAKEN_OVER') {
-        // What is left in spite of it goes with the next run.
+        // The next run drops what is left all the same.
         await this.with(AbortSignal.timeout(DROP_TIMEOUT_MS))
           .dropLate()
           .catch(() => {});
@@ -165,8 +165,8 @@ export class Staging extends Session {
   }
 
   /**
-   * Drops what this run has made since it was taken over: CREATE TABLE asks for no table of ours. Who takes a load over brings
-   * its tables along before it writes itself down as the owner; what has this epoch in its name from then on is nobody's.
+   * Drops the tables that this run has created since it was taken over: CREATE TABLE is the one statement that needs none of its
+   * tables. The new owner renames all tables before it writes itself down; a table that has this epoch after that is nobody's.
    */
   async dropLate(): Promise<void> {
     const sets = await listSets(this.#unfenced, this.place);
@@ -181,7 +181,7 @@ export class Staging extends Session {
     try {
       return await statement();
     } catch (error) {
-      // Our table is gone, or what we would make another run has made already.
+      // Our table is gone, or another run has already created what we would.
       const { UNKNOWN_TABLE, TABLE_ALREADY_EXISTS } = SERVER_CODES;
       if (![UNKNOWN_TABLE, TABLE_ALREADY_EXISTS].some((code) => code === serverCode(error))) throw error;
       if ((await highestEpoch(this.#unfenced, this.place)) <= this.epoch) throw error;

@@ -3,7 +3,6 @@
  * compare-and-swap: of any number of processes one succeeds (architecture 3). The epoch of a new load is above all that
  * staging tables and domainsync_runs know of.
  */
-
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { defining } from '../server/definitions.ts';
 import { SERVER_CODES, serverCode } from '../server/errors.ts';
@@ -31,7 +30,7 @@ import { partHandling, stagingSettings } from './staging-settings.ts';
 /**
  * Creates the tables of a new load.
  * @param live the table that they are to be like, qualified and quoted
- * @param above an epoch that was ours just now, and whose tables are gone already
+ * @param above an epoch that this run has just dropped; 0: none
  * @throws RUN_ELSEWHERE when another run was faster
  */
 export async function createStaging(
@@ -53,8 +52,8 @@ export async function createStaging(
     await session.command(create).catch((error: unknown) => {
       throw serverCode(error) === SERVER_CODES.TABLE_ALREADY_EXISTS ? runElsewhere(place) : error;
     });
-    // Two that read different epochs both get a table. The later one sees the other's, unless that is of an epoch whose
-    // load has ended since: then it is the other that was too slow, and finds its own epoch on record.
+    // Two runs that read different highest epochs both create a table. The run of the higher epoch sees the other's table and gives
+    // way, unless the load of that epoch has ended since: then the other run was too slow, and finds its own epoch on record.
     const recorded = await recordedEpoch(session, place);
     const sets = await listSets(session, place);
     const earlier = sets.some((set) => set.work !== null && set.epoch > recorded && set.epoch < epoch);
@@ -68,8 +67,8 @@ export async function createStaging(
 }
 
 /**
- * Becomes the owner of a load that another run left. Of one that has lost a definition nothing can be written down any more: it is
- * for giving up.
+ * Becomes the owner of a load that another run left. The state of a load that has lost a definition is not saved: it can only be
+ * given up.
  * @throws RUN_ELSEWHERE when its owner is at work, or another process was faster
  */
 export async function takeOver(session: Session, place: StagingPlace, set: StagingSet): Promise<Staging> {

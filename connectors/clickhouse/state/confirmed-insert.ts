@@ -1,12 +1,11 @@
-/** A record that nothing else would bring back: it is not taken to be there before it is seen. */
-
+/** Inserts of records that nothing else can restore: each is read back before it counts as inserted. */
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Session } from '../server/session.ts';
 
 /** Each further one needs a server that dies again, in the same moment of an insert. */
 const MOST_ATTEMPTS = 5;
 
-export interface TableRecord {
+interface TableRecord {
   /** Qualified and quoted. */
   readonly table: string;
   readonly values: Readonly<Record<string, unknown>>;
@@ -17,8 +16,8 @@ export interface TableRecord {
 }
 
 /**
- * Inserts a record that is not there. An insert whose token came to the server's disk before its part did is acknowledged
- * when it is repeated, and does nothing (see again.ts): then it takes another token.
+ * Inserts a record unless it is there. When the server dies between writing an insert's token and its part, it acknowledges the
+ * repeated insert and does nothing (see staged-load.ts): then the next attempt takes another token.
  */
 export async function insertRecord(session: Session, { table, values, token, isThere }: TableRecord): Promise<void> {
   const row = Buffer.from(JSON.stringify(values));

@@ -1,10 +1,9 @@
-/** What a pipeline's table holds, as the modes mean it; its state is null where there is no table. */
-
+/** The snapshot that a pipeline's table holds, mode by mode. A state of null: there is no table. */
 import { DomainsyncError } from '../../../src/common/errors.ts';
-import type { LoadedSnapshot, RemoteFile } from '../../../src/types/index.ts';
+import { type LoadedSnapshot, MAX_REVISION, type RemoteFile } from '../../../src/types/index.ts';
 import type { Session } from '../server/session.ts';
 import { literal } from '../sql/names.ts';
-import { MAX_REVISION, revisionAbove } from '../sql/row-version.ts';
+import { revisionAbove } from '../sql/row-version.ts';
 import type { TableMode } from '../sql/schema.ts';
 import { type LiveTable, snapshotInComment } from './live-table.ts';
 import { listSnapshots } from './loaded-files.ts';
@@ -17,7 +16,7 @@ export interface TablePart {
   readonly mode: TableMode;
   /** Source key of the rows, see sourceKey(). */
   readonly source: string;
-  /** Rows that the pipeline has no record of stay in the table. */
+  /** A load keeps rows of the table that are not on record. */
   readonly stays: boolean;
 }
 
@@ -26,7 +25,7 @@ export function previousTable(table: string): string {
   return `${table}_previous`;
 }
 
-/** The newest file, with what else a decision needs: older files in mode `append`, one rolled back in mode `replace`. */
+/** The newest file, and what else a decision needs: in mode `append` the older files, in mode `replace` the file rolled back. */
 export async function currentSnapshot(
   session: Session,
   state: LiveState | null,
@@ -45,7 +44,7 @@ export async function currentSnapshot(
   return { ...held, rolledBack: { file, date, size, etag } };
 }
 
-/** What is held that a load of a file has to be compared with: in mode `append` only what there is of its date. */
+/** The snapshot that a file replaces: in mode `append` that of the same date, in other modes the newest. */
 export async function predecessorOf(
   session: Session,
   state: LiveState | null,
@@ -59,8 +58,8 @@ export async function predecessorOf(
 }
 
 /**
- * Which revision of its date a file is: above the one that is held, or, in a table of which nothing is on record, above the
- * rows that it holds all the same (it was copied or restored, and its rows stay).
+ * The revision of its date that a file gets: above its predecessor's, or, in a table that was copied or restored and so has rows but
+ * no record, above the highest version of these rows.
  * @throws DESTINATION_REFUSED when there is none
  */
 export async function revisionOf(

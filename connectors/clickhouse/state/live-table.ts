@@ -1,9 +1,8 @@
 /**
- * A live table as it stands: the record in its comment, and whether that record is its own. A comment is copied with a table
- * (CREATE TABLE AS, a backup that is restored), and would tell of files that the copy does not hold; the UUID that the server
- * gave the table is never copied, and stays with it through EXCHANGE and RENAME.
+ * A live table: the record in its comment, and whether that record is its own. CREATE TABLE AS and backups copy a comment, which
+ * would then name files that the copy does not hold. The server never copies a table's UUID, and keeps it through EXCHANGE and
+ * RENAME.
  */
-
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Session } from '../server/session.ts';
 import { literal } from '../sql/names.ts';
@@ -19,17 +18,17 @@ export interface TableFacts {
   /** Rows of all parts, replaced ones and delete marks too. */
   readonly rows: number;
   /** Rows may vanish by themselves. */
-  readonly forgets: boolean;
+  readonly expires: boolean;
 }
 
 /** A record, and the table that it was found on. */
 export interface LiveTable extends LiveState {
   readonly facts: TableFacts;
-  /** The record is that of another table. Its sources are left out here: nothing counts as held. */
+  /** The record is another table's. Its sources are left out here: the table counts as empty. */
   readonly misplaced: boolean;
 }
 
-/** The tables of these names that there are. Tables of the embedded server's `default` tell their UUID by their folder only. */
+/** The tables of these names that exist. In the embedded server's database `default` only a table's folder tells its UUID. */
 export async function tableFacts(session: Session, names: readonly string[]): Promise<Map<string, TableFacts>> {
   const rows = await session.query<
     Pick<TableFacts, 'name' | 'engine' | 'comment'> & Record<'n' | 'ttl' | 'id', string>
@@ -42,7 +41,7 @@ FROM system.tables WHERE database = {database:String} AND name IN {names:Array(S
   return new Map(
     rows.map(({ name, engine, comment, n, ttl, id }) => [
       name,
-      { name, engine, comment, uuid: id, rows: Number(n), forgets: ttl !== '0' },
+      { name, engine, comment, uuid: id, rows: Number(n), expires: ttl !== '0' },
     ]),
   );
 }
@@ -57,7 +56,7 @@ export async function liveTableOf(session: Session, facts: TableFacts): Promise<
 
 async function isOwn(session: Session, state: LiveState, facts: TableFacts): Promise<boolean> {
   if (state.uuid !== undefined) return state.uuid === facts.uuid || facts.uuid === '';
-  // Of a version before: the first table to be found with it keeps it.
+  // A record of a version before 0.2 names no UUID: the first table that is found with it keeps it.
   const adopted = await session.query<{ comment: string }>(
     `SELECT comment FROM system.tables
 WHERE database = {database:String} AND name != {name:String} AND startsWith(comment, '{"domainsync"') AND position(comment, {id:String}) > 0`,
@@ -85,8 +84,7 @@ export async function recordOf(session: Session, facts: TableFacts | undefined):
 }
 
 /**
- * Ties a record to its table where that was not done yet, or, by force, gives a table with another one's record a new one
- * which says that nothing is held.
+ * Adds the table's UUID to a record that has none. With force, replaces another table's record by one of an empty table.
  * @throws DESTINATION_REFUSED for another table's record, without force
  */
 export async function settleRecord(session: Session, live: LiveTable, force: boolean): Promise<LiveTable> {

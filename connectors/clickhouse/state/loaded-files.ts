@@ -3,7 +3,6 @@
  * keeps it in domainsync_held, where each write is one INSERT, the newest counts however late an older one comes, and
  * pipelines that share a table do not overwrite one another's.
  */
-
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { refuseReplicatedTables } from '../server/placement.ts';
 import type { Session } from '../server/session.ts';

@@ -2,7 +2,6 @@
  * What pipelines have left that the configuration does not have any more, or does not have load into the same table: renamed,
  * removed, changed, or of another configuration. Their tables are left alone.
  */
-
 import type { Orphan } from '../../../src/types/index.ts';
 import type { Session } from '../server/session.ts';
 import { readLiveState } from './loaded-files.ts';

@@ -3,7 +3,6 @@
  * them, of any length, and what a table holds stands in a comment: so the shortest names are kept, and how many there are. Two
  * files can be compared name by name as far as the names of both were kept.
  */
-
 import type { LoadResult } from '../../../src/types/index.ts';
 import { literal } from '../sql/names.ts';
 
@@ -25,7 +24,7 @@ export interface SourceColumns {
 }
 
 /** @param names the shortest, in their order @param count of all */
-export function keep(names: readonly string[], count: number): SourceColumns {
+export function keepShortest(names: readonly string[], count: number): SourceColumns {
   let bytes = 0;
   const end = names.findIndex((name) => {
     bytes += Buffer.byteLength(literal(JSON.stringify(name)));
@@ -36,7 +35,7 @@ export function keep(names: readonly string[], count: number): SourceColumns {
 }
 
 /** What is told of a file beside the one before; null: there was none. */
-export function columnNews(
+export function compareColumns(
   before: SourceColumns | null,
   now: SourceColumns,
 ): Pick<LoadResult, 'newColumns' | 'goneColumns' | 'sourceColumnCounts'> {

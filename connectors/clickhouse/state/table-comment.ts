@@ -1,10 +1,11 @@
 /**
- * What a table's COMMENT tells: the state that travels with the table itself.
- * - A live table says what it holds, per source.
+ * Room `state/`: what tables hold, as the server keeps it. Here the COMMENT, the state that travels with a table itself.
+ * - A live table says what it holds, per source (live-table.ts; loaded-files.ts where it is not exchanged).
  * - A staging `rows` table says which load it belongs to, and how far that is.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import {
+  CODEC_VERSION,
   type Column,
   type LoadedSnapshot,
   type LoadRequest,
@@ -13,9 +14,6 @@ import {
 } from '../../../src/types/index.ts';
 import type { TableMode } from '../sql/schema.ts';
 import type { SourceColumns } from './source-columns.ts';
-
-/** Raised when the encoding or the hash changes, so that rows of older loads are not taken for rows of this one. */
-export const CODEC_VERSION = 1;
 
 /** What a live table holds of one source, and the load that brought it: history is repaired from it. */
 export interface SnapshotRecord extends LoadedSnapshot, SourceColumns {

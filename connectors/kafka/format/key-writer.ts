@@ -1,4 +1,5 @@
 /** The row writer of the first pass: the key of each row, the hash of its message, and its line, as PublishedLoad stages them. */
+import { writeLeb128 } from '../../../src/common/leb128.ts';
 import type { Column, RowWriter, Where } from '../../../src/types/index.ts';
 import { type Compression, compress } from '../protocol/compression.ts';
 import { messageBytes } from '../protocol/record-batch.ts';
@@ -67,14 +68,8 @@ class KeyWriter extends JsonRows {
     return `the message has ${plain} bytes (${plain - saved} compressed), the topic takes ${maxMessageBytes} (max.message.bytes)`;
   }
 
-  /** Unsigned LEB128. */
   #count(value: number): void {
-    let rest = value;
-    while (rest > 0x7f) {
-      this.#out[this.#outLength++] = (rest & 0x7f) | 0x80;
-      rest >>>= 7;
-    }
-    this.#out[this.#outLength++] = rest;
+    this.#outLength = writeLeb128(this.#out, this.#outLength, value);
   }
 
   #reserve(size: number): void {

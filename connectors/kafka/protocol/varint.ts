@@ -1,4 +1,5 @@
 /** The variable-length numbers of Kafka's records: zigzag, seven bits a byte. For lengths only, up to 2^30. */
+import { writeLeb128 } from '../../../src/common/leb128.ts';
 
 /** Bytes of an encoded length; -1 means null. */
 export function varintBytes(value: number): number {
@@ -13,14 +14,7 @@ export function varintBytes(value: number): number {
 
 /** @returns the offset after the number */
 export function writeVarint(to: Uint8Array, start: number, value: number): number {
-  let rest = (value << 1) ^ (value >> 31);
-  let at = start;
-  while ((rest & ~0x7f) !== 0) {
-    to[at++] = (rest & 0x7f) | 0x80;
-    rest >>>= 7;
-  }
-  to[at++] = rest;
-  return at;
+  return writeLeb128(to, start, (value << 1) ^ (value >> 31));
 }
 
 /** Reads one number after the other. */

@@ -1,6 +1,10 @@
 /** Files with more source columns than fit into a statement: all are kept, and what is new or gone is told as far as names are. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { columnNews, keep, type SourceColumns } from '../../../connectors/clickhouse/state/source-columns.ts';
+import {
+  compareColumns,
+  keepShortest,
+  type SourceColumns,
+} from '../../../connectors/clickhouse/state/source-columns.ts';
 import type { RunOutcome } from '../../../src/pipeline/run.ts';
 import { describeOutcome } from '../../../src/pipeline/sync-report.ts';
 import { type Lab, openLab } from '../../support/clickhouse/lab.ts';
@@ -96,10 +100,10 @@ test('columns with names of 64 KiB', async () => {
 
 describe('what is kept', () => {
   test('all names, where they are few; else as many as fit, and how many there are', () => {
-    expect(keep(['a', 'bb'], 2)).toEqual({ sourceColumns: ['a', 'bb'] });
-    expect(keep(['a', 'bb'], 3)).toEqual({ sourceColumns: ['a', 'bb'], sourceColumnCount: 3 });
+    expect(keepShortest(['a', 'bb'], 2)).toEqual({ sourceColumns: ['a', 'bb'] });
+    expect(keepShortest(['a', 'bb'], 3)).toEqual({ sourceColumns: ['a', 'bb'], sourceColumnCount: 3 });
     const names = Array.from({ length: 100 }, (_, n) => `${n}`.padStart(1000, "'"));
-    const { sourceColumns, sourceColumnCount } = keep(names, 100);
+    const { sourceColumns, sourceColumnCount } = keepShortest(names, 100);
     expect(sourceColumnCount).toBe(100);
     // An apostrophe takes two bytes in a statement.
     expect(sourceColumns).toEqual(names.slice(0, 16));
@@ -112,16 +116,20 @@ describe('what is kept', () => {
   });
 
   test('is compared as far as it goes on both sides', () => {
-    expect(columnNews(null, whole('a'))).toEqual({});
-    expect(columnNews(whole('b', 'a'), whole('c', 'a'))).toEqual({ newColumns: ['c'], goneColumns: ['b'] });
+    expect(compareColumns(null, whole('a'))).toEqual({});
+    expect(compareColumns(whole('b', 'a'), whole('c', 'a'))).toEqual({ newColumns: ['c'], goneColumns: ['b'] });
     const counts = { sourceColumnCounts: { now: 9, before: 3 } };
     // Names after 'bb' may be in the file: they are not known to be gone.
-    expect(columnNews(whole('a', 'cc', 'ddd'), some(9, 'b', 'bb'))).toEqual({
+    expect(compareColumns(whole('a', 'cc', 'ddd'), some(9, 'b', 'bb'))).toEqual({
       newColumns: ['b', 'bb'],
       goneColumns: ['a'],
       ...counts,
     });
-    expect(columnNews(some(3, 'b'), some(9, 'a', 'cc'))).toEqual({ newColumns: ['a'], goneColumns: ['b'], ...counts });
-    expect(columnNews(some(3), some(9, 'a'))).toEqual({ newColumns: [], goneColumns: [], ...counts });
+    expect(compareColumns(some(3, 'b'), some(9, 'a', 'cc'))).toEqual({
+      newColumns: ['a'],
+      goneColumns: ['b'],
+      ...counts,
+    });
+    expect(compareColumns(some(3), some(9, 'a'))).toEqual({ newColumns: [], goneColumns: [], ...counts });
   });
 });
