@@ -1,5 +1,5 @@
 /**
- * Rows as the JSON values of messages (contract 5), one behind the other. A value is the columns that count as change, in the order
+ * Rows as the JSON values of messages (docs/contract.md, "Kafka"), one behind the other. A value is the columns that count as change, in the order
  * in which they come, and behind them the others (`*_checked_at`):
  *
  *   {"domain":"a.de","tld":"de", … ,"dns_checked_at":"2026-01-31T10:20:30.123Z"}
