@@ -1,4 +1,4 @@
-/** Which pipelines may write to one table or topic (contract 2, last paragraph). */
+/** Which pipelines may write to one table or topic (docs/contract.md, "Pipelines that share a table or a topic"). */
 import { selectColumns } from '../src/rows/columns.ts';
 import { sourceKey } from '../src/types/index.ts';
 import type { Pipeline } from './schema.ts';

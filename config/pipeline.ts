@@ -1,4 +1,4 @@
-/** What a file may say of one pipeline (contract 2), with the defaults. */
+/** What a file may say of one pipeline (docs/contract.md, "Configuration"), with the defaults. */
 import { z } from 'zod';
 import { COLUMNS } from '../src/rows/columns.ts';
 import type { Slice, SliceScope } from '../src/types/index.ts';
@@ -99,7 +99,7 @@ function onlyInSync(key: string): (value: Loose) => boolean {
   return (value) => value[key] === undefined || (value['mode'] !== 'replace' && value['mode'] !== 'append');
 }
 
-/** Other endings and beginnings belong to the tables that domainsync makes beside (contract 4). */
+/** Other endings and beginnings belong to the tables that domainsync makes beside (docs/contract.md, "ClickHouse"). */
 function tableName(name: string): string | Bad {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
     return new Bad('must be a letter or _, followed by letters, digits and _');

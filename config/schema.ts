@@ -1,4 +1,4 @@
-/** The configuration as the commands get it (contract 2). What a file may say: sections.ts and pipeline.ts. */
+/** The configuration as the commands get it (docs/contract.md, "Configuration"). What a file may say: sections.ts and pipeline.ts. */
 import type { Target, Where } from '../src/types/index.ts';
 
 /** A checked configuration, frozen. Paths are absolute, URLs without a slash at their end, times in milliseconds. */

@@ -1,4 +1,4 @@
-/** What a file may say in every section but `pipelines` (contract 2), with the defaults. */
+/** What a file may say in every section but `pipelines` (docs/contract.md, "Configuration"), with the defaults. */
 import { z } from 'zod';
 import {
   Bad,

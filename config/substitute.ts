@@ -1,5 +1,5 @@
 /**
- * `${NAME}` and `${NAME:-default}` in values (contract 2). What comes out of it stays marked as such, because the
+ * `${NAME}` and `${NAME:-default}` in values (docs/contract.md, "Configuration"). What comes out of it stays marked as such, because the
  * environment holds only text (a number or boolean has to be read out of it) and because it may be a secret.
  */
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Starts domainsync. Plain JavaScript of 2018 on purpose: an old Node must be able to read this file to say that it is
-// too old. Below 24.20, Node ends a truncated zstd stream without an error (architecture 3).
+// too old. Below 24.20, Node ends a truncated zstd stream without an error (docs/architecture.md, "zstd").
 // biome-ignore-all lint/style/useNodejsImportProtocol: Node 12 does not know the protocol in import statements.
 import { spawn } from 'child_process';
 import { existsSync, realpathSync } from 'fs';

@@ -1,5 +1,5 @@
 /**
- * The one table of the service's endpoints (service-spec 4, 5, 7, 8), as domainsync uses them. All endpoints use GET.
+ * The one table of the service's endpoints (docs/service.md, "Endpoints" to "Limits"), as domainsync uses them. All endpoints use GET.
  *
  * Made from it: the paths of requests (api/paths.ts) and the statuses that they take, the rate limits (http/rate-limit.ts),
  * the hints of errors (http/error-hints.ts), and the comparison with the service's OpenAPI document (api/contract.ts).

@@ -67,7 +67,7 @@ export function registerPipelineCommands(program: Command, run: RunCommand): voi
 }
 
 const SCOPES: readonly SliceScope[] = ['tld', 'tld_suffix', 'country', 'technology'];
-/** Entries of the download history that the service gives at most (service-spec 8). */
+/** Entries of the download history that the service gives at most (docs/service.md, "Limits"). */
 const MAX_HISTORY = 500;
 
 /** `datasets`, `me`, `orders`, `downloads`, `preview`, `sample`, `contract`. Loaded when asked for: a load does without. */

@@ -1,5 +1,5 @@
 /**
- * Every error that a user can meet: a closed list of codes, each with its exit code (contract 1), whether waiting
+ * Every error that a user can meet: a closed list of codes, each with its exit code (docs/contract.md, "Commands and exit codes"), whether waiting
  * and trying again can mend it, and what to do.
  */
 

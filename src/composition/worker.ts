@@ -15,7 +15,7 @@ const WORKER_ENDS_MS = 29_000;
 
 /** `domainsync worker`. @param times that differ from the usual ones. @returns the exit code */
 export async function worker(options: GlobalOptions, signal: AbortSignal, times: Partial<Times>): Promise<number> {
-  // Whatever does not let go, the end comes: contract 6 gives 30 s.
+  // Whatever does not let go, the end comes: docs/contract.md, "Worker", gives 30 s.
   signal.addEventListener('abort', () => setTimeout(() => process.exit(0), WORKER_ENDS_MS).unref(), { once: true });
   const read = (limiter: SharedLimiter): Setup => {
     const path = options.config === undefined ? {} : { path: options.config };

@@ -1,4 +1,4 @@
-/** A block's bytes, line by line (contract 3, "Lines"). */
+/** A block's bytes, line by line (docs/contract.md, "Lines"). */
 import { isUtf8 } from 'node:buffer';
 
 const LF = 0x0a;

@@ -1,4 +1,4 @@
-/** The longest line that can become a row, in bytes without its line end (contract 3). Longer ones are rejected. */
+/** The longest line that can become a row, in bytes without its line end (docs/contract.md, "Rejected lines"). Longer ones are rejected. */
 export const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 /** How much of a rejected line is kept, in bytes. */

@@ -1,4 +1,4 @@
-/** One line into a row by way of JSON.parse, or why there is none: what contract 3 says, line by line. */
+/** One line into a row by way of JSON.parse, or why there is none: what docs/contract.md, "Rejected lines", says, line by line. */
 import { toDomain } from '../rows/domain.ts';
 import { isObject, parseJson } from '../rows/json.ts';
 import { SourceKeys, writeRow } from '../rows/normalise.ts';

@@ -1,5 +1,5 @@
 /**
- * The schema, once (contract 3): ClickHouse tables, the normaliser, Kafka messages and the README's table come from
+ * The schema, once (docs/contract.md, "Rows"): ClickHouse tables, the normaliser, Kafka messages and the table in docs/tables.md come from
  * this list. Order: the key, then as the service lists its columns, then `unparsed`.
  */
 import type { Column, ColumnKind } from '../types/index.ts';

@@ -1,4 +1,4 @@
-/** Dates and date-times of the source (contract 3, "Dates"), as milliseconds since 1970, UTC. Twin: src/scan/assembly/rules/dates.ts. */
+/** Dates and date-times of the source (docs/contract.md, "Dates"), as milliseconds since 1970, UTC. Twin: src/scan/assembly/rules/dates.ts. */
 
 const EARLIEST = Date.UTC(1900, 0, 1);
 /** The first moment too late. */

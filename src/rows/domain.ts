@@ -1,4 +1,4 @@
-/** The key (contract 3): its rule, and the two ways in which a line can lack a usable one. */
+/** The key (docs/contract.md, "Rows"): its rule, and the two ways in which a line can lack a usable one. */
 
 /** Why a line cannot become a row. `detail` holds no data of the line. */
 export interface Refusal {

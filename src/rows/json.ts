@@ -1,4 +1,4 @@
-/** JSON in and out, exactly (contract 3): what JSON.parse and JSON.stringify leave open is closed here. */
+/** JSON in and out, exactly (docs/contract.md, "JSON"): what JSON.parse and JSON.stringify leave open is closed here. */
 
 /** A line's object. Of its own keys only: it inherits from Object.prototype, so look up known names alone. */
 export type SourceRecord = Readonly<Record<string, unknown>>;
@@ -32,7 +32,7 @@ export function isObject(value: unknown): value is SourceRecord {
 
 /**
  * JSON text of a parsed value, without white space: it parses to the same value. -0 becomes `0`, as everywhere
- * (contract 3: "-0 is stored as 0").
+ * (docs/contract.md, "Numbers").
  */
 export function jsonText(value: unknown): string {
   let text: string;

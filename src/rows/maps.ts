@@ -1,5 +1,5 @@
 /**
- * The rules of the map columns (contract 3). Each takes the source's value and gives the entries in the order in which
+ * The rules of the map columns (docs/contract.md, "Maps"). Each takes the source's value and gives the entries in the order in which
  * they are stored, or undefined when the value does not fit as a whole. Their twins that work on bytes: the methods of
  * `MapRows` in src/scan/assembly/rules/map-rows.ts.
  */

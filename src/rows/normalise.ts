@@ -1,4 +1,4 @@
-/** From a line's object to a row: every selected column in order, then what did not fit (contract 3). */
+/** From a line's object to a row: every selected column in order, then what did not fit (docs/contract.md, "Rows"). */
 import type { Column, RowWriter } from '../types/index.ts';
 import { COLUMNS } from './columns.ts';
 import { jsonText, type SourceRecord } from './json.ts';

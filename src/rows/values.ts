@@ -1,5 +1,5 @@
 /**
- * One rule for each kind of scalar column (contract 3). Each takes the source's value, undefined when it is missing,
+ * One rule for each kind of scalar column (docs/contract.md, "Rows"). Each takes the source's value, undefined when it is missing,
  * and gives the column's value, or undefined when it does not fit. Each has a twin that works on bytes, the method of `Rows` in
  * src/scan/assembly/rules/rows.ts that has the kind's name; test/scan compares them.
  */

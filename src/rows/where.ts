@@ -1,4 +1,4 @@
-/** Which rows are wanted (contract 2, `where`): compared as text, ignoring case, after normalisation. */
+/** Which rows are wanted (docs/contract.md, "where and columns"): compared as text, ignoring case, after normalisation. */
 import { DomainsyncError } from '../common/errors.ts';
 import type { Column, Where } from '../types/index.ts';
 import { COLUMNS } from './columns.ts';

@@ -1,4 +1,4 @@
-/** The seven datasets and their columns (service-spec 2.1, 2.2). */
+/** The seven datasets and their columns (docs/service.md, "Datasets" and "Domain row"). */
 
 export const DATASET_SLUGS = [
   'all-active',
@@ -16,7 +16,7 @@ export function isDatasetSlug(text: string): text is DatasetSlug {
   return (DATASET_SLUGS as readonly string[]).includes(text);
 }
 
-/** For each column, the labels d1 to d7 of service-spec 2.2; `*` marks the conditional ones of d6. */
+/** For each column, the labels d1 to d7 of docs/service.md, "Domain row"; `*` marks the conditional ones of d6. */
 const PRESENT: readonly (readonly [string, string])[] = [
   ['Domain', '1234567'],
   ['TLD suffix', '1234567'],

@@ -1,6 +1,6 @@
 /**
  * Lines into rows in WebAssembly. A module is built (tools/build-scanner.ts) from ./assembly, which scans lines and applies
- * the rules of contract 3, and from a destination's own assembly/, which writes its format. Measured on one thread with rows of
+ * the rules of docs/contract.md, "Rows", and from a destination's own assembly/, which writes its format. Measured on one thread with rows of
  * all-data, as multiples of a bare loop of JSON.parse: such a module 2.3, the same scanner in TypeScript 1.07, JSON.parse with the
  * rules behind it, whose values are handed to the module one by one, 0.3 (test/bench/encode.ts).
  */

@@ -10,7 +10,7 @@ export interface Block<Memory extends ArrayBufferLike = ArrayBuffer> {
   readonly lines: number;
   /**
    * The lines with their line ends; the last line of a file may lack one. A line longer than the limit is cut to just over
-   * it (see MAX_LINE_BYTES in blocks.ts): the encoder rejects it by its length.
+   * it (see MAX_LINE_BYTES in encode/limits.ts): the encoder rejects it by its length.
    */
   readonly bytes: Uint8Array<Memory>;
   /**
@@ -20,7 +20,7 @@ export interface Block<Memory extends ArrayBufferLike = ArrayBuffer> {
   readonly only?: Uint32Array<ArrayBuffer>;
 }
 
-/** Why a line was rejected, in the order in which they are tested (contract 3). */
+/** Why a line was rejected, in the order in which they are tested (docs/contract.md, "Rejected lines"). */
 export type RejectReason =
   | 'line-too-long'
   | 'invalid-utf8'

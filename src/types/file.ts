@@ -6,7 +6,7 @@ export type FileDate = string;
 /** The highest revision of a date: a row's version has 10 bits for it. */
 export const MAX_REVISION = 1023;
 
-/** The one dimension along which the service cuts slices (service-spec 4). */
+/** The one dimension along which the service cuts slices (docs/service.md, "Endpoints"). */
 export type SliceScope = 'tld' | 'tld_suffix' | 'country' | 'technology';
 
 /** A part of a dataset. */
@@ -57,7 +57,7 @@ export function strongValidator(file: Pick<RemoteFile, 'etag'>): string | null {
 }
 
 /**
- * Whether a file is the revision that is held (contract 4). For one date, another strong validator or another size is a new
+ * Whether a file is the revision that is held (docs/contract.md, "Guarantees"). For one date, another strong validator or another size is a new
  * revision. Without two strong validators to compare, the same size is the same revision.
  */
 export function sameRevision(

@@ -2,14 +2,14 @@
  * The nouns of domainsync, and the contracts between its halves.
  *
  * Glossary
- * - service      the dataset service that sells the files (service-spec.md).
+ * - service      the dataset service that sells the files (docs/service.md).
  * - target       what is asked of the service: a dataset, or one slice of it.
  * - source key   a target as one string, `dns` or `dns/tld/de`; rows carry it, so that a slice deletes only its own.
  * - file         one dated snapshot of a target, as the service offers it now. Its identity is name, date, size, validator.
  * - revision     counts the different files seen for one date, from 0: the service may publish a date again.
  * - spool        a file on the local disk that may still grow; one writer, any number of readers.
  * - frame        a zstd frame (RFC 8878). A file has one or many.
- * - block        about 24 MB of whole decompressed lines, or 131,072 of them, numbered from 0; the same file always gives the same blocks.
+ * - block        24 MiB of whole decompressed lines, or 131,072 of them, numbered from 0; the same file always gives the same blocks.
  *                The unit of work, back-pressure, progress, retry and restart.
  * - line         counted from 1 over the whole file, as an editor counts them.
  * - row          a line that was accepted, normalised by the table of columns (rows/columns.ts).

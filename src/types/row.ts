@@ -7,7 +7,7 @@
 export const CODEC_VERSION = 1;
 
 /**
- * How a column's values look. One kind has one rule of normalisation (contract 3) and one form in each wire format.
+ * How a column's values look. One kind has one rule of normalisation (docs/contract.md, "Rows") and one form in each wire format.
  * - domain: the key; text: string or `''`; json-text: JSON text or `''`
  * - uint16, float64, bool, datetime: value or null; datetime in milliseconds since 1970, UTC
  * - technologies: name to version; dns-records, social-networks: name to list of strings
@@ -26,7 +26,7 @@ export type ColumnKind =
   | 'social-networks'
   | 'unparsed';
 
-/** One column of the schema of contract 3. Plain data: it crosses threads. */
+/** One column of the schema of docs/contract.md, "Rows". Plain data: it crosses threads. */
 export interface Column {
   readonly name: string;
   /** The source's name of it; null for `unparsed`. */
@@ -34,7 +34,7 @@ export interface Column {
   readonly kind: ColumnKind;
   /** Few distinct values: worth a dictionary. */
   readonly lowCardinality: boolean;
-  /** False for `*_checked_at`: a difference only there is stored, but is no change (contract 4). */
+  /** False for `*_checked_at`: a difference only there is stored, but is no change (docs/contract.md, "ClickHouse"). */
   readonly countsAsChange: boolean;
   /** What the documentation says of it. */
   readonly description: string;

@@ -2,7 +2,7 @@
 import type { DomainsyncError } from '../common/errors.ts';
 import type { Target } from './file.ts';
 
-/** The endpoints, as the rate limits tell them apart (service-spec 8). The connector's endpoints.ts has the table of them. */
+/** The endpoints, as the rate limits tell them apart (docs/service.md, "Limits"). The connector's endpoints.ts has the table of them. */
 export type ServiceRoute =
   | 'datasets'
   | 'preview'

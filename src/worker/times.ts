@@ -13,7 +13,7 @@ export interface Times {
   readonly longestRetry: number;
   /** Checks that fall due together are spread over at most this. */
   readonly jitter: number;
-  /** From SIGTERM to the end at the latest: contract 6 gives 30 s, of which opened servers need a part. */
+  /** From SIGTERM to the end at the latest: docs/contract.md, "Worker", gives 30 s, of which opened servers need a part. */
   readonly close: number;
   /** Least time between two reports of a run's progress. */
   readonly progress: number;

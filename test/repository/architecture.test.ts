@@ -1,4 +1,4 @@
-/** The rules of architecture section 2: who may import whom, who reads the environment, how long a file may be. */
+/** The rules of docs/architecture.md, "Rooms": who may import whom, who reads the environment, how long a file may be. */
 import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { expect, test } from 'vitest';

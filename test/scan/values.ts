@@ -1,4 +1,4 @@
-/** Values that lines are made of: what the rules of contract 3 tell apart, and what lies on both sides of their limits. */
+/** Values that lines are made of: what the rules of docs/contract.md, "Rows", tell apart, and what lies on both sides of their limits. */
 import type { Random } from '../../src/sandbox/data/random.ts';
 
 /** JSON text that stands in a line as it is. */

@@ -1,7 +1,8 @@
 /**
- * Mode `sync`, once something is held: the difference between what landed and the live table goes into `delta`, which is merged to
- * one part and attached: one metadata statement makes it visible (architecture 3). Rows, then changes, then the record of
- * what is held; a kill in between is repeated from phase `ready`, in which delta and changes are fixed.
+ * Mode `sync`, once something is held: the difference between what landed and the live table goes into `delta`, which
+ * is merged to one part and attached: one metadata statement makes it visible (docs/architecture.md, "Making a file
+ * visible"). Rows, then changes, then the record of what is held; a kill in between is repeated from phase `ready`, in
+ * which delta and changes are fixed.
  */
 import type { LoadResult } from '../../../src/types/index.ts';
 import { allOrFirstError } from '../server/all-or-first-error.ts';
@@ -60,7 +61,7 @@ export async function buildDelta(
   const starts = await staging.query<{ domain: string }>(selectRangeStarts(names));
   const what = { names, context, ranges: keyRanges(starts.map((row) => row.domain)) };
   const delta = fillDelta(staging, tables.live, what);
-  // A first load of a source records no changes (contract 4).
+  // A first load of a source records no changes (docs/contract.md, "ClickHouse").
   if (tables.changes === null || work.previousDate === null) {
     await delta;
     await staging.mergeToOnePart('delta');
@@ -139,7 +140,7 @@ export async function attachDelta(staging: Staging, tables: TargetTables, work: 
     staging.command(`ALTER TABLE ${tables.live} ATTACH PARTITION tuple() FROM ${from}`);
   await makePartVisible(staging, live, 'delta', attach);
   if (tables.deletes || !tables.shared) await checkAttached(staging, { name: tables.name, table: tables.live }, work);
-  // A first load of a source records no changes (contract 4).
+  // A first load of a source records no changes (docs/contract.md, "ClickHouse").
   if (tables.changes === null || work.previousDate === null) return;
   if ((await staging.number(`SELECT count() AS n FROM ${staging.part('changes')}`)) === 0) return;
   const partition = `(${literal(work.file.date)}, ${work.revision}, ${literal(work.source)})`;

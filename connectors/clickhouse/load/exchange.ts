@@ -1,6 +1,7 @@
 /**
- * A staged table in place of the live one, by one metadata statement (architecture 3): first loads of mode `sync`, every
- * load of mode `replace`, and the way back from the last one. What a table holds is in its comment and travels with it.
+ * A staged table in place of the live one, by one metadata statement (docs/architecture.md, "Making a file visible"):
+ * first loads of mode `sync`, every load of mode `replace`, and the way back from the last one. What a table holds is
+ * in its comment and travels with it.
  */
 import { literal } from '../sql/names.ts';
 import type { Staging } from '../staging/staging.ts';

@@ -110,7 +110,7 @@ export function countPlan(plan: string): string {
   return `SELECT ${kinds.join(', ')} FROM ${plan}`;
 }
 
-/** Why a row that is fine makes no message; beside the reasons for which lines are rejected (contract 3). */
+/** Why a row that is fine makes no message; beside the reasons for which lines are rejected (docs/contract.md, "Rows"). */
 const TOO_LARGE = 'message-too-large';
 
 /** A SELECT of line, reason, detail and raw of the rows of which no message can be made. @param most null: all */

@@ -1,4 +1,4 @@
-/** `_version`: what makes one row of a key win over another (architecture 3). */
+/** `_version`: what makes one row of a key win over another (docs/architecture.md, "Row versions"). */
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { type FileDate, MAX_REVISION } from '../../../src/types/index.ts';
 

@@ -1,8 +1,8 @@
-/** The tables and views of contract section 4. All DDL but that of staging tables is here. */
+/** The tables and views of docs/contract.md, "ClickHouse". All DDL but that of staging tables is here. */
 import type { Column } from '../../../src/types/index.ts';
 import { identifier, literal } from './names.ts';
 
-/** What a new file does to a table (contract 4). */
+/** What a new file does to a table (docs/contract.md, "ClickHouse"). */
 export type TableMode = 'sync' | 'replace' | 'append';
 
 /** A column's type, by its kind. */
@@ -56,9 +56,9 @@ export function hashOf(names: readonly string[]): string {
 
 /**
  * How tables of a mode are cut and sorted; staging tables whose parts are to be attached must be alike.
- * No PARTITION BY for `sync`: ATTACH PARTITION makes one partition visible at once (architecture 3), and a delta is one.
- * In `append` a file is a partition: REPLACE PARTITION makes it visible, or its next revision in its place, and a
- * user can drop old ones.
+ * No PARTITION BY for `sync`: ATTACH PARTITION makes one partition visible at once (docs/architecture.md, "Making a
+ * file visible"), and a delta is one. In `append` a file is a partition: REPLACE PARTITION makes it visible, or its
+ * next revision in its place, and a user can drop old ones.
  */
 export function tableKeys(mode: TableMode): string {
   const { partition, sorting } = TABLE_KEYS[mode];

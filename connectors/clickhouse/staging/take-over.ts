@@ -1,6 +1,6 @@
 /**
  * Who may load: one owner per pipeline and destination at a time, without a lock service. CREATE TABLE and RENAME are
- * compare-and-swap: of any number of processes one succeeds (architecture 3). The epoch of a new load is above all that
+ * compare-and-swap: of any number of processes one succeeds (docs/architecture.md, "Who may load"). The epoch of a new load is above all that
  * staging tables and domainsync_runs know of.
  */
 import { DomainsyncError } from '../../../src/common/errors.ts';

@@ -1,5 +1,5 @@
 /**
- * The upper and lower case of a country's key in paths. The specification asks for lower case (service-spec 4), in words that
+ * The upper and lower case of a country's key in paths. The specification asks for lower case (docs/service.md, "Endpoints"), in words that
  * follow technology names. A service may still file countries under `DE`: only a request shows which case it knows.
  */
 import { DomainsyncError } from '../../../src/common/errors.ts';

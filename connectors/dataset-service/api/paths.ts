@@ -7,7 +7,7 @@ export function downloadRoute({ slice }: Target): ServiceRoute {
   return slice === undefined ? 'download' : 'download-slice';
 }
 
-/** The path of a target's file. Technologies stand there in lower case (service-spec 4), other keys as given. */
+/** The path of a target's file. Technologies stand there in lower case (docs/service.md, "Endpoints"), other keys as given. */
 export function downloadPath(target: Target): string {
   const { dataset: slug, slice } = target;
   if (slice === undefined) return pathOf('download', { slug });
@@ -20,7 +20,7 @@ export function sampleRoute({ slice }: Target): ServiceRoute {
 }
 
 /**
- * The path of the free sample of a target. Keys of countries stand there as given, others in lower case (service-spec 4).
+ * The path of the free sample of a target. Keys of countries stand there as given, others in lower case (docs/service.md, "Endpoints").
  * @throws USAGE when the key is empty, or makes the path that of another endpoint
  */
 export function samplePath({ dataset, slice }: Target): string {

@@ -7,7 +7,7 @@ import { type Entry, isRawNumber, type Listing } from '../../../src/types/index.
 
 const text = z.union([z.string(), z.number(), z.custom(isRawNumber)]).nullish();
 
-/** GET /api/v1/me (service-spec 2.3). */
+/** GET /api/v1/me (docs/service.md, "Account"). */
 export const meSchema = z.looseObject({
   user: z.looseObject({ id: text, email: text, role: text }).nullish(),
   apiKeyId: text,

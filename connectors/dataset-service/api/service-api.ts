@@ -18,7 +18,7 @@ import { errorIn, listingOf, meSchema } from './response-schemas.ts';
 
 /** A catalog, a history of 500 entries or an OpenAPI document is far smaller. */
 const MAX_JSON_BYTES = 64 * 1024 * 1024;
-/** 10,000 rows (service-spec 8) of 25 kB each. */
+/** 10,000 rows (docs/service.md, "Limits") of 25 kB each. */
 const MAX_SAMPLE_BYTES = 256 * 1024 * 1024;
 
 interface ServiceApiOptions {

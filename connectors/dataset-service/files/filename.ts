@@ -27,7 +27,7 @@ export type NameVerdict =
 /**
  * Whether a name is that of a file of the target. The setting `fileName` of the target decides, where there is one. Otherwise
  * the name must end in dataset, entity and date. Dataset and entity are compared without case and punctuation, since
- * entities come in display case (service-spec 2.5). The prefix is unknown and may have dashes, digits and dates.
+ * entities come in display case (docs/service.md, "Files"). The prefix is unknown and may have dashes, digits and dates.
  * @param given as the service sent it, which may be a path
  */
 export function matchName(given: string, target: Target): NameVerdict {

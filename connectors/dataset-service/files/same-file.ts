@@ -4,7 +4,7 @@ import type { Sidecar } from './store.ts';
 
 /**
  * Whether two descriptions are of the same file. Strong tags decide where both have one. Without them name, size and date of
- * change must agree, as far as they are known. Weak tags say nothing (contract 4).
+ * change must agree, as far as they are known. Weak tags say nothing (docs/contract.md, "Guarantees").
  */
 export function sameFile(a: RemoteFile, b: RemoteFile): boolean {
   if (a.name !== b.name || a.date !== b.date) return false;

@@ -261,7 +261,7 @@ export class Client {
     const { redirect, message, report, route } = failure;
     const { status } = response;
     const code = failure.code ?? statusCode({ status, route, message, foreign });
-    // Every response has rate-limit headers (service-spec 7). They ask to wait only when the limit is used up.
+    // Every response has rate-limit headers (docs/service.md, "Errors"). They ask to wait only when the limit is used up.
     const asked = report.retryAfterMs ?? (report.limited ? report.resetMs : null);
     const retryAfter = report.limited || status >= 500 ? asked : null;
     const who = foreign ? `${shownUrl(url)}, to which the service sends on,` : shownUrl(url);
@@ -277,7 +277,7 @@ export class Client {
     });
   }
 
-  /** A 302 that led to no file: the service did not accept the key (service-spec 5). */
+  /** A 302 that led to no file: the service did not accept the key (docs/service.md, "Authentication"). */
   #signIn(path: string, to: URL, cause?: unknown): DomainsyncError {
     const where = this.quote(shownUrl(to));
     const message = `${this.#base}${path} answered 302, a redirect to ${where}, from which no file comes`;

@@ -1,7 +1,7 @@
 /**
  * Redirects of download routes. Pure.
  *
- * A 302 has two meanings there. By service-spec 5 and 7 there is no session: the service did not accept the key. But
+ * A 302 has two meanings there. By docs/service.md, "Authentication" and "Errors" there is no session: the service did not accept the key. But
  * services that keep their files elsewhere also send a 302, with the signed URL of a file. The target tells them apart:
  * - A URL that ends in a file's name, or is another download route of the service, is followed.
  * - Any other URL of the service is its sign-in page.

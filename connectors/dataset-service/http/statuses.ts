@@ -1,4 +1,4 @@
-/** The error that a status means (service-spec 7). Pure. */
+/** The error that a status means (docs/service.md, "Errors"). Pure. */
 import type { ErrorCode } from '../../../src/common/errors.ts';
 import type { ServiceRoute } from '../../../src/types/index.ts';
 import { isDownload } from '../endpoints.ts';
@@ -17,7 +17,7 @@ export function statusCode({ status, route, message, foreign }: FailedResponse):
   // An expired link is refused so. The service gives a new one with the next request.
   if (foreign && (status === 401 || status === 403)) return 'SOURCE_UNAVAILABLE';
   if (status === 401) return isAboutAddress(message) ? 'SOURCE_IP_BLOCKED' : 'SOURCE_KEY_REJECTED';
-  // On a download route a 302 means that the service did not accept the key (service-spec 5).
+  // On a download route a 302 means that the service did not accept the key (docs/service.md, "Authentication").
   if (status === 302 && isDownload(route) && !foreign) return 'SOURCE_KEY_REJECTED';
   if (status === 403) return 'SOURCE_NO_ACCESS';
   if (status === 404 || status === 410) return 'SOURCE_NOT_FOUND';
@@ -27,7 +27,7 @@ export function statusCode({ status, route, message, foreign }: FailedResponse):
 }
 
 /**
- * Whether a 401 names the address as its reason. The status alone does not tell (service-spec 5), nor does a message that
+ * Whether a 401 names the address as its reason. The status alone does not tell (docs/service.md, "Authentication"), nor does a message that
  * lists every possible reason ("missing, invalid or blocked by IP").
  */
 function isAboutAddress(message: string): boolean {

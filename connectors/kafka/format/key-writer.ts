@@ -19,7 +19,7 @@ const ROW_BYTES = 2 + 253 + 16 + 8 + 10;
 const FIRST_CAPACITY = 64 * 1024;
 /** A batch also has key and headers in it: compressed, it may be so much larger than the value alone. */
 const SLACK = 1024;
-/** Bytes that are kept of a refused message (contract 3, `raw`). */
+/** Bytes that are kept of a refused message (docs/contract.md, "Rejected lines"). */
 const RAW_BYTES = 64 * 1024;
 
 export function createRowWriter(columns: readonly Column[], options: unknown, where: Where): RowWriter {

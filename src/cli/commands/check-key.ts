@@ -26,7 +26,7 @@ export async function checkKey(app: App): Promise<KeyReport> {
   } catch (thrown) {
     const error = asDomainsyncError(thrown);
     const rejected = error.code === 'SOURCE_KEY_REJECTED' || error.code === 'SOURCE_IP_BLOCKED';
-    // 403 means that the key itself was taken (service-spec 7).
+    // 403 means that the key itself was taken (docs/service.md, "Errors").
     const state = rejected ? 'rejected' : error.code === 'SOURCE_NO_ACCESS' ? 'unread' : 'unknown';
     return { state, email: null, role: null, id: null, scopes: [], error };
   }

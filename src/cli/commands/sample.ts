@@ -12,7 +12,7 @@ import { fieldsOf, printRecords, roomFor } from '../service-records.ts';
 import { readSample, type Sample } from './sample-rows.ts';
 import { checkPath, saveRows } from './save-rows.ts';
 
-/** Rows shown: as many as a sample of a slice has (service-spec 8). */
+/** Rows shown: as many as a sample of a slice has (docs/service.md, "Limits"). */
 const ROWS_SHOWN = 20;
 /** Fewer columns than these would say too little: rather all of them, one below the other. */
 const FEWEST_COLUMNS = 4;

@@ -21,7 +21,7 @@ export function dayText(day: number): FileDate {
 }
 
 /**
- * A moment in one of the forms that occur (service-spec 2.2, rule 2): date only, date-time, date-time with
+ * A moment in one of the forms that occur (docs/service.md, "Domain row", rule 2): date only, date-time, date-time with
  * milliseconds. The time and the form are taken from `bits`.
  */
 export function stamp(day: number, bits: number): string {

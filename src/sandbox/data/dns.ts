@@ -7,7 +7,7 @@ import { type Life, STREAM, type World } from './world.ts';
 
 type Records = Record<string, unknown[]>;
 
-/** Record type to values (service-spec 2.2, rule 5); null for a domain that does not answer. */
+/** Record type to values (docs/service.md, "Domain row", rule 5); null for a domain that does not answer. */
 export function dnsRecordsOf(world: World, index: number, life: Life, domain: string): Records | null {
   if (isDead(world, index, life)) return null;
   // What stays over all snapshots comes from one stream, what a change touches from another.

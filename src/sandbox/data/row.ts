@@ -1,4 +1,4 @@
-/** One domain's row, in the shape of one dataset (service-spec 2.2). */
+/** One domain's row, in the shape of one dataset (docs/service.md, "Domain row"). */
 import { DATASETS, type DatasetSlug } from '../datasets.ts';
 import { stamp } from './dates.ts';
 import { dnsRecordsOf } from './dns.ts';
@@ -71,7 +71,7 @@ export function rowOf(world: World, index: number, snapshot: number, dataset: Da
     row['Harmonic value'] = harmonic;
   }
   if (shape.dates || shape.registration) addRegistration(row, world, index, life, shape, domain);
-  // Any field may be missing (service-spec 2.2): in some rows nulls are left out.
+  // Any field may be missing (docs/service.md, "Domain row"): in some rows nulls are left out.
   return hash(world.seed, index, STREAM.name, 2) % 32 === 0 ? withoutNulls(row) : row;
 }
 

@@ -1,4 +1,4 @@
-/** The JSON endpoints (service-spec 4). Shapes that the specification does not show are chosen here. */
+/** The JSON endpoints (docs/service.md, "Endpoints"). Shapes that the specification does not show are chosen here. */
 
 import { generateRows, hasScope, lineOf } from '../data/generate.ts';
 import { DATASET_SLUGS, DATASETS, isDatasetSlug } from '../datasets.ts';
@@ -7,7 +7,7 @@ import { type Caller, DEFAULT_SCOPES, mayDownload, type SandboxKey } from './key
 import { openapiDocument } from './openapi.ts';
 import { errorReply, jsonReply, type Reply } from './reply.ts';
 
-/** Rows of the free samples (service-spec 8). */
+/** Rows of the free samples (docs/service.md, "Limits"). */
 const PREVIEW_ROWS = 10_000;
 const SAMPLE_ROWS = 20;
 /** Most entries of the download history in one answer; more are not refused, but not given (not specified). */

@@ -1,4 +1,4 @@
-/** The download endpoints: access, file, range, headers (service-spec 4, 5, 7). */
+/** The download endpoints: access, file, range, headers (docs/service.md, "Endpoints" to "Errors"). */
 import { sourceKey } from '../../types/index.ts';
 import { withKey } from './api.ts';
 import type { Call, Context } from './context.ts';
@@ -9,7 +9,7 @@ import { errorReply, type Reply } from './reply.ts';
 import type { StoredFile } from './store.ts';
 
 export async function answerDownload(context: Context, call: Call, caller: Caller): Promise<Reply> {
-  // Somebody with a browser and no session is sent to sign in; a key that fails gets 401 (service-spec 5, rule 9).
+  // Somebody with a browser and no session is sent to sign in; a key that fails gets 401 (docs/service.md, "Authentication", rule 9).
   if (caller.kind === 'anonymous') return errorReply(302, 'Sign in to download', { Location: '/login' });
   return withKey(caller, (key) => withAccess(context, call, key));
 }

@@ -1,4 +1,4 @@
-/** API keys of the sandbox, and what each may do (service-spec 5). */
+/** API keys of the sandbox, and what each may do (docs/service.md, "Authentication"). */
 
 /** The key that the sandbox accepts by default. No secret: it opens nothing but invented data on this machine. */
 export const SANDBOX_KEY = 'sandbox_0123456789abcdef';

@@ -1,4 +1,4 @@
-/** Rate limits per minute (service-spec 8), counted in fixed windows. */
+/** Rate limits per minute (docs/service.md, "Limits"), counted in fixed windows. */
 
 export type RouteName =
   | 'datasets'

@@ -1,4 +1,4 @@
-/** Byte ranges as the service takes them: one range, else 416 (service-spec 7; RFC 9110, 14). Pure. */
+/** Byte ranges as the service takes them: one range, else 416 (docs/service.md, "Errors"; RFC 9110, 14). Pure. */
 
 export type RangeAnswer =
   | { readonly kind: 'whole' }

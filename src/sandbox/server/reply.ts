@@ -25,7 +25,7 @@ export function jsonReply(status: number, value: unknown, headers: Readonly<Reco
   };
 }
 
-/** An error as the service shapes it (service-spec 7). */
+/** An error as the service shapes it (docs/service.md, "Errors"). */
 export function errorReply(status: number, message: string, headers: Readonly<Record<string, string>> = {}): Reply {
   return jsonReply(status, { error: message }, headers);
 }

@@ -1,4 +1,4 @@
-/** Which endpoint a path means (service-spec 4). Pure. */
+/** Which endpoint a path means (docs/service.md, "Endpoints"). Pure. */
 import type { SliceScope, Target } from '../../types/index.ts';
 import type { RouteName } from './limits.ts';
 

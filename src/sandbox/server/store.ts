@@ -209,7 +209,7 @@ export class Store {
     return { name: this.fileName(target, date), date, path, size, etag, lastModified: lastModified(date, 0) };
   }
 
-  /** `<prefix>-<slug>[-<entity in display case>]-<date>.jsonl.zst` (service-spec 2.5). */
+  /** `<prefix>-<slug>[-<entity in display case>]-<date>.jsonl.zst` (docs/service.md, "Files"). */
   private fileName({ dataset, slice }: Target, date: FileDate): string {
     const entity = slice === undefined ? '' : `-${displayEntity(slice.scope, slice.key) ?? slice.key}`;
     return `${this.options.prefix}-${dataset}${entity}-${date}.jsonl.zst`;

@@ -39,7 +39,7 @@ function version(random: Random, major: number): string {
   return `${Math.max(1, major - random.below(3))}.${random.below(10)}.${random.below(20)}`;
 }
 
-/** An array of names, or an object of names and versions (service-spec 2.2, rule 4), or null. */
+/** An array of names, or an object of names and versions (docs/service.md, "Domain row", rule 4), or null. */
 export function technologiesOf(world: World, index: number, life: Life): unknown {
   if (isDead(world, index, life)) return null;
   const random = new Random(hash(world.seed, index, STREAM.web, 1000 + life.web));

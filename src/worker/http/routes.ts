@@ -1,4 +1,4 @@
-/** The routes of the worker's HTTP server (contract 6). */
+/** The routes of the worker's HTTP server (docs/contract.md, "Worker"). */
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { HTTPException } from 'hono/http-exception';

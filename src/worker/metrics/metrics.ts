@@ -14,8 +14,18 @@ const KEPT = new Set([
 
 export interface Metrics {
   readonly meters: Meters;
+  /** Every metric that is served, in the order in which it is. */
+  readonly definitions: readonly MetricDefinition[];
   /** @param status read just now */
   expose(status: StatusDocument): Promise<{ readonly type: string; readonly text: string }>;
+}
+
+/** A metric as the documentation lists it. */
+export interface MetricDefinition {
+  readonly name: string;
+  readonly type: string;
+  readonly help: string;
+  readonly labels: readonly string[];
 }
 
 export function createMetrics(): Metrics {
@@ -28,9 +38,16 @@ export function createMetrics(): Metrics {
   const gauges = createGauges(registry);
   return {
     meters,
+    definitions: registry.getMetricsAsArray().map(definitionOf),
     async expose(status) {
       gauges.show(status);
       return { type: registry.contentType, text: await registry.metrics() };
     },
   };
+}
+
+/** prom-client keeps the labels with a metric, and leaves them out of its types. */
+function definitionOf(metric: ReturnType<Registry['getMetricsAsArray']>[number]): MetricDefinition {
+  const { labelNames: labels } = metric as typeof metric & { readonly labelNames: readonly string[] };
+  return { name: metric.name, type: String(metric.type), help: metric.help, labels };
 }

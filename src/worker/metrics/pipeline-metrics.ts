@@ -3,7 +3,7 @@ import { Gauge, type Registry } from 'prom-client';
 import type { DestinationStatus } from '../../types/index.ts';
 import { ACCESS_STATES, type PipelineStatus, type StatusDocument } from '../state/status.ts';
 
-/** Outcomes that domainsync_runs knows (contract 4). */
+/** Outcomes that domainsync_runs knows (docs/contract.md, "ClickHouse"). */
 const OUTCOMES = ['loaded', 'failed', 'interrupted', 'rolled-back'];
 
 type Labels = Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
 /** Names in Redis: BullMQ's queues, and domainsync's own keys beside them. No secret stands in a name. */
 
-/** Schedules, and the checks that they make (contract 6). */
+/** Schedules, and the checks that they make (docs/contract.md, "Worker"). */
 export const CHECK_QUEUE = 'domainsync';
 /** The loads. A queue of their own: a worker whose hands are full with a load still checks. */
 export const SYNC_QUEUE = 'domainsync-sync';

@@ -1,4 +1,4 @@
-/** The README's example of a consumer: a topic into another ClickHouse table, by kcat. */
+/** The example of a consumer in docs/kafka.md, "Reading": a topic into another ClickHouse table, by kcat. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';

@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 import { usageOf } from '../../bench/processes.ts';
 import { type Project, withProject } from '../../support/project.ts';
 
-/** What README promises, with two threads that encode. */
+/** What README.md promises, with two threads that encode. */
 const MOST_MIB = 400;
 
 interface Case {

@@ -1,5 +1,5 @@
 /**
- * 20,000 rows with every odd shape that contract section 3 allows for, through the command line and in blocks of several
+ * 20,000 rows with every odd shape that docs/contract.md, "Rows", allows for, through the command line and in blocks of several
  * sizes: the table holds exactly what the oracle says, rejects and changes too.
  */
 

@@ -1,4 +1,7 @@
-/** Several pipelines in one table of mode `sync` (contract 2): each deletes what came from its own slice, and nothing else. */
+/**
+ * Several pipelines in one table of mode `sync` (docs/contract.md, "Pipelines that share a table or a topic"): each
+ * deletes what came from its own slice, and nothing else.
+ */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ClickHouseDestinationOptions } from '../../../connectors/clickhouse/destination.ts';
 import type { RunOutcome } from '../../../src/pipeline/run.ts';

@@ -1,4 +1,4 @@
-/** Some rows, some columns: `where` and `columns` of a pipeline (contract 2), and a table whose columns are other ones. */
+/** Some rows, some columns: `where` and `columns` of a pipeline (docs/contract.md, "where and columns"), and a table whose columns are other ones. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { COLUMNS, selectColumns } from '../../../src/rows/columns.ts';
 import type { Where } from '../../../src/types/index.ts';

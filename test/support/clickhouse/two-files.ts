@@ -65,7 +65,7 @@ export async function undisturbed(lab: Lab, pipeline: string): Promise<[TableSta
   return [first, toB, toA];
 }
 
-/** A block of which the record has landed is not sent again (contract 4). */
+/** A block of which the record has landed is not sent again (docs/contract.md, "Guarantees"). */
 export function expectNoBlockTwice(before: readonly string[], after: readonly string[], when: string): void {
   const blocks = 3;
   expect(inserts(before, 'blocks') + inserts(after, 'blocks'), when).toBe(blocks);

@@ -1,4 +1,4 @@
-/** Contract section 4, `<table>_changes`: what a later file changes, from the expected rows of both. */
+/** docs/contract.md, "ClickHouse", `<table>_changes`: what a later file changes, from the expected rows of both. */
 import { canonicalJson } from './json.ts';
 import { COLUMN_NAMES, type Expected, type ExpectedFile, type ExpectedRow } from './oracle.ts';
 

@@ -1,4 +1,4 @@
-/** Contract section 3, "Lines" and "Rejected": the lines of a file's decompressed bytes, each a row or a reject. */
+/** docs/contract.md, "Lines" and "Rejected lines": the lines of a file's decompressed bytes, each a row or a reject. */
 import { parseJson } from './json.ts';
 
 export interface ExpectedReject {

@@ -1,5 +1,5 @@
 /**
- * Values as JSON texts, for every clause of contract section 3 on both of its sides. Neighbours are what a later file
+ * Values as JSON texts, for every clause of docs/contract.md, "Rows", on both of its sides. Neighbours are what a later file
  * changes one into: null beside 0, a value beside another text of itself.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Contract section 3 once more, independent of the product: which rows a file gives, and which lines it loses. Written
+ * The rules of docs/contract.md, "Rows", once more, independent of the product: which rows a file gives, and which lines it loses. Written
  * from the contract's words for clarity; nothing of src/rows or src/encode is used.
  */
 import type { JsonText } from './json.ts';
@@ -41,7 +41,7 @@ function rules(rule: Rule['rule'], names: Readonly<Record<string, string>>): Rul
   return Object.entries(names).map(([column, from]) => ({ column, from, rule }));
 }
 
-/** The table of contract section 3. */
+/** The table of docs/contract.md, "Rows". */
 export const RULES: readonly Rule[] = [
   ...rules(text, {
     tld_suffix: 'TLD suffix',

@@ -1,4 +1,4 @@
-/** The rules of contract section 3 for one value each, from its text alone. `undefined`: the value does not fit. */
+/** The rules of docs/contract.md, "Rows", for one value each, from its text alone. `undefined`: the value does not fit. */
 import type { JsonText } from './json.ts';
 
 type Members = Readonly<Record<string, unknown>>;

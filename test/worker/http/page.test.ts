@@ -135,7 +135,7 @@ test('loads that have ended, plots, an error with what to do, rejected lines; on
   });
 });
 
-/** With SCREENSHOT set to a path it becomes the one of the README; otherwise it is only seen that there is one. */
+/** With SCREENSHOT set to a path it becomes docs/status-page.png; otherwise it is only seen that there is one. */
 async function saveScreenshot(page: Page): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'domainsync-page-'));
   try {

@@ -1,5 +1,5 @@
 /**
- * Writes rows as the JSON values of messages (contract 5), one after the other. A value has the columns that count as a change,
+ * Writes rows as the JSON values of messages (docs/contract.md, "Kafka"), one after the other. A value has the columns that count as a change,
  * in their order, and behind them the others (`*_checked_at`):
  *
  *   {"domain":"a.de","tld":"de", … ,"dns_checked_at":"2026-01-31T10:20:30.123Z"}

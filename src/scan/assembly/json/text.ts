@@ -49,7 +49,7 @@ export function readBare(token: usize): void {
   isAt(startOf(token), endOf(token), true);
 }
 
-/** JSON text as it is stored (contract 3). @returns false for one that is ODD: nothing was read */
+/** JSON text as it is stored (docs/contract.md, "Rows"). @returns false for one that is ODD: nothing was read */
 export function readJson(token: usize): bool {
   const marks = marksOf(token);
   if ((marks & ODD) != 0) return false;
@@ -80,7 +80,7 @@ function tidy(start: usize, end: usize): void {
   }
 }
 
-/** A mail exchanger (contract 3, `MX`): the number, a space, the string. @returns false for a number that is ODD */
+/** A mail exchanger (docs/contract.md, "Maps"): the number, a space, the string. @returns false for a number that is ODD */
 export function readPair(number: usize, string: usize): bool {
   if (marksOf(number) != NUMBER) return false;
   scratch.clear();
@@ -95,7 +95,7 @@ export function readPair(number: usize, string: usize): bool {
 
 const LONGEST_DOMAIN: usize = 253;
 
-/** The key (contract 3) from a string of visible ASCII. @returns false for any other value */
+/** The key (docs/contract.md, "Rows") from a string of visible ASCII. @returns false for any other value */
 export function readDomain(token: usize): bool {
   if (marksOf(token) != STRING) return false;
   const start = startOf(token);

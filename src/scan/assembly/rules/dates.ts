@@ -1,4 +1,4 @@
-/** Dates and date-times of the source (contract 3, "Dates"), as milliseconds since 1970, UTC. Twin: src/rows/dates.ts. */
+/** Dates and date-times of the source (docs/contract.md, "Dates"), as milliseconds since 1970, UTC. Twin: src/rows/dates.ts. */
 import { COLON, DASH, DOT, LETTER_T, LETTER_Z, PLUS, SPACE, ZERO } from '../bytes/characters';
 
 /** 1900-01-01, and the first moment too late: 2300-01-01. */

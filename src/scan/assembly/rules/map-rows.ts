@@ -1,4 +1,4 @@
-/** Map columns of a row (contract 3, "Maps"). Their twins that work on parsed values: src/rows/maps.ts. */
+/** Map columns of a row (docs/contract.md, "Maps"). Their twins that work on parsed values: src/rows/maps.ts. */
 import { mapCount, mapKeyAt, readKeys, readNoKeys } from './maps';
 import { ARRAY, NULL, NUMBER, OBJECT, STRING, TOKEN, endOf, kindOf, marksOf, nextOf, startOf } from '../json/tape';
 import { readBare, readJson, readNothing, readPair, readString, textEnd, textPlain, textStart } from '../json/text';

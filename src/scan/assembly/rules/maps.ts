@@ -1,4 +1,4 @@
-/** The keys of a map's value in the order in which they are stored: by their bytes (contract 3, "Maps"). Twin: sortEntries in src/rows/maps.ts. */
+/** The keys of a map's value in the order in which they are stored: by their bytes (docs/contract.md, "Maps"). Twin: sortEntries in src/rows/maps.ts. */
 import { compareBytes } from '../bytes/bytes';
 import { ARRAY, STRING, TOKEN, endOf, kindOf, marksOf, nextOf, startOf } from '../json/tape';
 

@@ -1,4 +1,4 @@
-/** Numbers from bytes (contract 3). */
+/** Numbers from bytes (docs/contract.md, "Numbers"). */
 import { DASH, DOT, PLUS, ZERO } from '../bytes/characters';
 
 /** Up to this every integer is a double. */

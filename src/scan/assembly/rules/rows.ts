@@ -1,5 +1,5 @@
 /**
- * From a line's tokens to a row (contract 3): every selected column in order. What is unusual is not taken, and goes through
+ * From a line's tokens to a row (docs/contract.md, "Rows"): every selected column in order. What is unusual is not taken, and goes through
  * the twins that work on parsed values: src/rows/normalise.ts, values.ts, maps.ts.
  */
 import { compareBytes } from '../bytes/bytes';

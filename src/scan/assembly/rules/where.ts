@@ -1,4 +1,4 @@
-/** Twin of src/rows/where.ts. Which rows are wanted (contract 2, `where`), as far as it can be told from bytes: texts and keys of maps, in ASCII. */
+/** Twin of src/rows/where.ts. Which rows are wanted (docs/contract.md, "where and columns"), as far as it can be told from bytes: texts and keys of maps, in ASCII. */
 import { small } from '../bytes/characters';
 import { tokenOf } from '../line';
 import { mapCount, mapKeyAt, readKeys } from './maps';
