@@ -1,4 +1,8 @@
-/** Checks cron expressions of five fields, or six with seconds first. When they fire is the worker's matter. */
+/**
+ * Checks cron expressions of five fields, or six with seconds first. cron-parser, which BullMQ reads them with, takes more than a schedule should
+ * hold (`L`, `@daily`, a step of 60, a range that goes down) and names no field: what it is given has passed these rules.
+ */
+import { CronExpressionParser } from 'cron-parser';
 
 interface Field {
   readonly name: string;
@@ -20,9 +24,6 @@ const MONTH: Field = { name: 'month', min: 1, max: 12, names: MONTHS };
 const WEEKDAY: Field = { name: 'day of the week', min: 0, max: 7, names: DAYS };
 const FIVE = [MINUTE, HOUR, DAY, MONTH, WEEKDAY];
 
-/** In a leap year: a day that some year has is a day on which the schedule fires. */
-const MONTH_DAYS = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
-
 /** What is wrong with an expression, or null. The message names the field and does not repeat the expression. */
 export function cronFault(expression: string): string | null {
   const parts = expression.trim().split(/\s+/);
@@ -32,8 +33,7 @@ export function cronFault(expression: string): string | null {
     const fault = fieldFault(parts[n] ?? '', field);
     if (fault !== null) return `is no cron expression: ${field.name}: ${fault}`;
   }
-  const [day = '', month = '', weekday = ''] = parts.slice(-3);
-  return neverFires(day, month, weekday) ? 'is a cron expression that never comes due: no such day exists' : null;
+  return neverFires(parts.join(' ')) ? 'is a cron expression that never comes due: no such day exists' : null;
 }
 
 function fieldFault(text: string, field: Field): string | null {
@@ -68,24 +68,12 @@ function numberOf(text: string, field: Field): number | null {
   return number >= field.min && number <= field.max ? number : null;
 }
 
-/** Only plain days can fail to exist: with a day of the week given, either of both is enough. */
-function neverFires(day: string, month: string, weekday: string): boolean {
-  if (weekday !== '*' && weekday !== '?') return false;
-  const least = Math.min(...day.split(',').map((item) => firstOf(item, DAY)));
-  const longest = MONTH_DAYS.filter((_, n) => month.split(',').some((item) => covers(item, n + 1)));
-  return longest.every((days) => days < least);
-}
-
-function firstOf(item: string, field: Field): number {
-  return numberOf(item.split(/[-/]/)[0] ?? '', field) ?? field.min;
-}
-
-/** Whether an item of the month field, known to be good, holds the month. */
-function covers(item: string, month: number): boolean {
-  const [range = '', step] = item.split('/');
-  const [from = '', to] = range.split('-');
-  const first = from === '*' ? 1 : (numberOf(from, MONTH) ?? 1);
-  const open = from === '*' || (to === undefined && step !== undefined);
-  const last = open ? 12 : to === undefined ? first : (numberOf(to, MONTH) ?? 12);
-  return month >= first && month <= last && (month - first) % Number(step ?? 1) === 0;
+/** Whether cron-parser finds no moment at which a well-formed expression is due. */
+function neverFires(expression: string): boolean {
+  try {
+    CronExpressionParser.parse(expression, { tz: 'UTC' }).next();
+    return false;
+  } catch {
+    return true;
+  }
 }

@@ -19,11 +19,13 @@
  * `api`      GET /api/v1/datasets, /preview, /sample/{scope}/{key}, /me, /me/orders, /me/downloads, /openapi.json: one
  *            request each, 200 with the whole body.
  *
- * Rooms, each importing only those before it: `http/` sends one request, `api/` knows paths and documents, `files/` knows
- * the data folder, `download/` fetches files.
+ * Rooms, each with an opening comment in the file named here; a room imports from those above it only:
+ * - http/      client.ts: one request, its limits, redirects and errors
+ * - api/       service-api.ts: paths, JSON documents, samples, and the contract
+ * - files/     store.ts: the data folder, and the names of files
+ * - download/  downloads.ts: from a target to a file that can be read while it grows
  */
-import { asDomainsyncError } from '../../src/common/errors.ts';
-import { DEFAULT_RETRY_POLICY, type RetryPolicy, withRetry } from '../../src/common/retry.ts';
+import { DEFAULT_RETRY_POLICY, type RetryPolicy } from '../../src/common/retry.ts';
 import {
   type DiskSpace,
   type Log,
@@ -44,6 +46,7 @@ import type { ProxySettings } from './http/agent.ts';
 import { Client } from './http/client.ts';
 import { createLocalRateLimiter } from './http/rate-limit.ts';
 import { observeRateLimits } from './http/rate-limit-observer.ts';
+import { retried } from './http/retried.ts';
 
 const STALL_MS = 60_000;
 
@@ -92,15 +95,7 @@ export function createDatasetService(options: DatasetServiceOptions): DatasetSer
   return {
     api: createServiceApi({ client, log, retryPolicy, stallMs }),
     newest: (target, signal) =>
-      withRetry(() => probe(client, target, signal), {
-        policy: retryPolicy,
-        signal,
-        onRetry: (error, failures, delay) =>
-          log.warn({ source: sourceKey(target), code: error.code, failures, delay }, error.message),
-      }).catch((error: unknown) => {
-        // An aborted wait between two attempts throws an AbortError.
-        throw asDomainsyncError(error);
-      }),
+      retried(() => probe(client, target, signal), { log, retryPolicy }, signal, { source: sourceKey(target) }),
     open: (target, expected, signal) => downloads.open(target, expected, signal),
     diskSpace: (target, file) => diskSpaceFor(dataDir, target, file),
     requestsLeft,

@@ -20,8 +20,12 @@
  *            not, its batches are sent again.
  * `abandon`  EndTxn (abort), where a transaction is open.
  *
- * Rooms, each importing only those before it: `protocol/` has the connection, requests and record batches, `format/` the row
- * writers of both passes, `reader/` reads topics, `topics/` knows the two topics of a pipeline, `producer/` sends a plan.
+ * Rooms, each with an opening comment in the file named here; a room imports from those above it only:
+ * - protocol/  connection.ts: the connection, its errors, requests, and record batches
+ * - format/    json-rows.ts: rows as messages, written in the encoding threads
+ * - reader/    reader.ts: topics without a consumer group
+ * - topics/    topics.ts: the two topics of a pipeline, and the records of its progress
+ * - producer/  publisher.ts: from a plan to transactions
  */
 import type { Destination } from '../../src/types/index.ts';
 import { KafkaDestination } from './destination.ts';

@@ -1,4 +1,4 @@
-/** What commands work with. The composition root (cli.ts) fills it; commands know neither configuration nor vendors. */
+/** What commands work with. src/composition/ fills it; commands know neither configuration nor vendors. */
 import type { Pipeline, PipelineContext } from '../pipeline/context.ts';
 import type { DiskSpace, Orphan, RemoteFile, RequestsLeft, Target } from '../types/index.ts';
 import type { TextSink } from './output.ts';

@@ -31,7 +31,7 @@ export function compareContract(document: unknown): readonly ContractDifference[
   return found.sort((a, b) => WORST_FIRST.indexOf(a.severity) - WORST_FIRST.indexOf(b.severity));
 }
 
-/** Whether a path is the expected one, whatever its parameters are called, also with a value written out, such as a scope. */
+/** Whether a path is the expected one, whatever the names of its parameters. A value may be written out, such as a scope. */
 function matches(path: string, { path: expected, parameters }: Endpoint): boolean {
   const parts = path.split('/');
   const wanted = expected.split('/');

@@ -3,12 +3,13 @@
  * request with a whole body, retried. The paths of all endpoints are here too (paths.ts).
  */
 import type { z } from 'zod';
-import { asDomainsyncError, type DomainsyncError } from '../../../src/common/errors.ts';
-import { type RetryPolicy, withRetry } from '../../../src/common/retry.ts';
+import type { DomainsyncError } from '../../../src/common/errors.ts';
+import type { RetryPolicy } from '../../../src/common/retry.ts';
 import { type Listing, type Log, parseExactly, type ServiceApi, type ServiceRoute } from '../../../src/types/index.ts';
 import { ENDPOINTS } from '../endpoints.ts';
 import type { Client } from '../http/client.ts';
 import { isHtml } from '../http/content.ts';
+import { retried } from '../http/retried.ts';
 import { type Received, watched } from '../http/watched-body.ts';
 import { compareContract } from './contract.ts';
 import { inEitherCase } from './key-case.ts';
@@ -82,12 +83,13 @@ async function fetchJson(
 
 /** The whole body of a response. Failures of the network and the service are retried. */
 async function fetchBytes(
-  { client, log, retryPolicy, stallMs }: ServiceApiOptions,
+  options: ServiceApiOptions,
   route: ServiceRoute,
   path: string,
   maxBytes: number,
   signal: AbortSignal,
 ): Promise<Buffer> {
+  const { client, stallMs } = options;
   const attempt = async (): Promise<Buffer> => {
     const answer = await client.get(path, { accept: ENDPOINTS[route].succeeds, route, signal });
     try {
@@ -105,14 +107,7 @@ async function fetchBytes(
       answer.body.destroy();
     }
   };
-  const onRetry = (error: DomainsyncError, failures: number, delay: number): void =>
-    log.warn({ code: error.code, failures, delay }, error.message);
-  try {
-    return await withRetry(attempt, { policy: retryPolicy, signal, onRetry });
-  } catch (error) {
-    // An aborted wait between two attempts throws an AbortError.
-    throw asDomainsyncError(error);
-  }
+  return retried(attempt, options, signal);
 }
 
 async function wholeBody(

@@ -107,7 +107,7 @@ export class Downloads {
     return { file, growing, path: () => path, complete: Promise.resolve(), release: close, stop: close };
   }
 
-  /** The download once its file is settled, or the file that replaced the wanted one; null: the complete file is on disk now. */
+  /** The download once its file is settled, or the file that replaced it; null: the complete file is on disk now. */
   async #openShared(
     target: Target,
     wanted: RemoteFile,

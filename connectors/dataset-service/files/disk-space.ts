@@ -37,7 +37,7 @@ export async function checkSpace(dataDir: string, { name, bytes, ofOthers }: Nee
   );
 }
 
-/** The space that a download needs and has, before anything is made on the disk. The folder need not exist. Throws nothing. */
+/** The space that a download needs and has. Reads only; the folder need not exist. Throws nothing. */
 export async function diskSpaceFor(dataDir: string, target: Target, file: RemoteFile): Promise<DiskSpace> {
   const known: { needed: number | null; free: number | null } = { needed: null, free: null };
   try {

@@ -63,7 +63,7 @@ export function judgeRedirect({ status, location, from, service, apiKey }: Redir
   return { kind: 'follow', url, sure: !mayBeSignIn || atService || toFile };
 }
 
-/** The headers of a response. File servers leave the name to the URL: the name then replaces a missing Content-Disposition. */
+/** The headers of a response. The name in the URL of a file server replaces a missing Content-Disposition. */
 export function urlNamed(url: URL, header: HeaderOf): HeaderOf {
   const segment = decoded(url.pathname.slice(url.pathname.lastIndexOf('/') + 1));
   if (!FILE_PATH.test(segment)) return header;

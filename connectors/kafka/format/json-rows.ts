@@ -11,14 +11,14 @@ interface JsonExports extends ScanExports {
   addLabel(start: number, length: number, counts: number): void;
   isFull(): number;
   writtenRows(): number;
-  told(): number;
+  places(): number;
   values(): number;
   keys(): number;
   clear(): void;
 }
 
-/** What the module tells of a row: see JsonWriter. */
-const TOLD_NUMBERS = 7;
+/** Numbers in the place of a row: see JsonWriter.places. */
+const PLACE_NUMBERS = 7;
 const TWO_32 = 2 ** 32;
 
 /** The place of a row in `bytes`. */
@@ -67,15 +67,15 @@ export abstract class JsonRows extends ScannedRows<JsonExports> {
     const { bytes } = memory;
     const values = exports.values();
     const keys = exports.keys();
-    const told = new Uint32Array(bytes.buffer, exports.told(), exports.writtenRows() * TOLD_NUMBERS);
+    const places = new Uint32Array(bytes.buffer, exports.places(), exports.writtenRows() * PLACE_NUMBERS);
     const row = { bytes, key: 0, keyEnd: 0, value: 0, valueEnd: 0, countedEnd: 0, line: 0 };
-    for (let at = 0; at < told.length; at += TOLD_NUMBERS) {
-      row.value = values + (told[at] as number);
-      row.valueEnd = row.value + (told[at + 1] as number);
-      row.countedEnd = row.value + (told[at + 2] as number);
-      row.key = keys + (told[at + 3] as number);
-      row.keyEnd = row.key + (told[at + 4] as number);
-      row.line = (told[at + 5] as number) + TWO_32 * (told[at + 6] as number);
+    for (let at = 0; at < places.length; at += PLACE_NUMBERS) {
+      row.value = values + (places[at] as number);
+      row.valueEnd = row.value + (places[at + 1] as number);
+      row.countedEnd = row.value + (places[at + 2] as number);
+      row.key = keys + (places[at + 3] as number);
+      row.keyEnd = row.key + (places[at + 4] as number);
+      row.line = (places[at + 5] as number) + TWO_32 * (places[at + 6] as number);
       this.rowEnded(row);
     }
     exports.clear();

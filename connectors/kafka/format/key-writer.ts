@@ -1,4 +1,4 @@
-/** The row writer of the first pass: the key of each row, the hash of its message, and its line, as PublishedLoad stages them. */
+/** The row writer of the first pass: of each row its key, the hash of its message, and its line (see PublishedLoad). */
 import { writeLeb128 } from '../../../src/common/leb128.ts';
 import type { Column, RowWriter, Where } from '../../../src/types/index.ts';
 import { type Compression, compress } from '../protocol/compression.ts';

@@ -1,6 +1,6 @@
 /**
  * A transactional producer of encoded record batches. Any failure ends it, since what was written is unknown then. A new
- * producer with the same id aborts its transaction, and finds out from the progress what was committed.
+ * producer with the same id aborts its transaction, and the progress says what was committed.
  *
  * States: idle -> (send) in a transaction -> (commit) idle. After a failure or an abort it cannot be used any more.
  */
@@ -17,7 +17,7 @@ const TRANSACTION_TIMEOUT_MS = 60_000;
 const TRANSACTION_COORDINATOR = 1;
 /** Far below the brokers' default of 100 MB (socket.request.max.bytes). */
 const REQUEST_BYTES = 8 * 1024 * 1024;
-/** Brokers write the markers of a transaction after they confirm its commit. The next transaction waits for them, a few ms. */
+/** Brokers confirm a commit before they write its markers. The next transaction waits for the markers, a few ms. */
 const MARKERS_FIRST_WAIT_MS = 2;
 const MARKERS_LONGEST_WAIT_MS = 100;
 const LAST_SEQUENCE = 2 ** 31;
@@ -49,10 +49,9 @@ export class Producer {
    */
   static async start(connection: Connection, transactionalId: string, signal: AbortSignal): Promise<Producer> {
     const { producerId, producerEpoch } = await afterLastTransaction(signal, () =>
-      connection.use(signal, async () => {
-        const coordinator = await coordinatorOf(connection, transactionalId, signal);
-        return coordinator.initProducerId({ transactionalId, transactionTimeout: TRANSACTION_TIMEOUT_MS });
-      }),
+      withCoordinator(connection, transactionalId, signal, (coordinator) =>
+        coordinator.initProducerId({ transactionalId, transactionTimeout: TRANSACTION_TIMEOUT_MS }),
+      ),
     );
     return new Producer(connection, transactionalId, BigInt(producerId), producerEpoch);
   }
@@ -75,13 +74,12 @@ export class Producer {
 
   /** Makes everything that was sent visible at once. */
   async commit(signal: AbortSignal): Promise<void> {
-    await this.#connection.use(signal, async () => {
-      const coordinator = await coordinatorOf(this.#connection, this.#transactionalId, signal);
-      await this.#track(async () => {
+    await withCoordinator(this.#connection, this.#transactionalId, signal, (coordinator) =>
+      this.#track(async () => {
         await coordinator.endTxn({ ...this.#identity(), transactionResult: true });
         this.#inTransaction.clear();
-      });
-    });
+      }),
+    );
   }
 
   /**
@@ -95,8 +93,9 @@ export class Producer {
     await this.#connection.use(signal, async () => {
       await Promise.all(this.#pending);
       if (this.#unanswered || this.#inTransaction.size === 0) return;
-      const coordinator = await coordinatorOf(this.#connection, this.#transactionalId, signal);
-      await coordinator.endTxn({ ...this.#identity(), transactionResult: false });
+      await withCoordinator(this.#connection, this.#transactionalId, signal, (coordinator) =>
+        coordinator.endTxn({ ...this.#identity(), transactionResult: false }),
+      );
     });
   }
 
@@ -131,15 +130,14 @@ export class Producer {
     if (missing.size === 0) return;
     const topics = [...missing].map(([topic, partitions]) => ({ topic, partitions: [...partitions] }));
     await afterLastTransaction(signal, () =>
-      this.#connection.use(signal, async () => {
-        const coordinator = await coordinatorOf(this.#connection, this.#transactionalId, signal);
-        await this.#track(async () => {
+      withCoordinator(this.#connection, this.#transactionalId, signal, (coordinator) =>
+        this.#track(async () => {
           await coordinator.addPartitionsToTxn({ ...this.#identity(), topics });
           for (const { topic, partitions } of topics) {
             for (const partition of partitions) this.#inTransaction.add(partitionKey(topic, partition));
           }
-        });
-      }),
+        }),
+      ),
     );
   }
 
@@ -172,15 +170,23 @@ function partitionKey(topic: string, partition: number): string {
   return `${topic}/${partition}`;
 }
 
-/** The broker that keeps the transactions of an id. */
-async function coordinatorOf(connection: Connection, transactionalId: string, signal: AbortSignal): Promise<Broker> {
+/** Sends a request to the broker that keeps the transactions of an id. */
+function withCoordinator<T>(
+  connection: Connection,
+  transactionalId: string,
+  signal: AbortSignal,
+  request: (coordinator: Broker) => Promise<T>,
+): Promise<T> {
   return connection.use(signal, async (cluster) => {
     const any = await cluster.brokerPool.findConnectedBroker();
     const { coordinator } = await any.findGroupCoordinator({
       groupId: transactionalId,
       coordinatorType: TRANSACTION_COORDINATOR,
     });
-    return cluster.findBroker({ nodeId: coordinator.nodeId });
+    const broker = await cluster.findBroker({ nodeId: coordinator.nodeId });
+    // Nobody waits for the request any more.
+    signal.throwIfAborted();
+    return request(broker);
   });
 }
 
@@ -196,7 +202,7 @@ async function afterLastTransaction<T>(signal: AbortSignal, request: () => Promi
   }
 }
 
-/** Groups batches into requests. A request takes one batch of a partition: the n-th batches of all partitions, up to the size of a request. */
+/** Groups batches into requests. A request takes one batch of a partition: the n-th of each, up to the size of a request. */
 function* rounds(batches: readonly TopicBatch[]): Generator<TopicBatch[]> {
   let waiting = [...batches];
   while (waiting.length > 0) {

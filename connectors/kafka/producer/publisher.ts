@@ -21,7 +21,7 @@ const BROKER_RETRY_POLICY: RetryPolicy = { attempts: 14, firstDelay: 100, maxDel
 /** A run ends also when the broker does not respond. */
 const ABORT_TIMEOUT_MS = 10_000;
 
-/** Only one producer at a time has it. Never change its form: it fences old runs. */
+/** The id of the pipeline's only producer. Never change its form: it fences old runs. */
 export function transactionalIdOf(topic: string, pipeline: string): string {
   return `domainsync.${topic}.${pipeline}`;
 }

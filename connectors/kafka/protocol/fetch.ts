@@ -47,7 +47,7 @@ function decodeFetch(bytes: Buffer): Fetched {
   }
   // The topic's name, then the number of partitions, which is one.
   const partition = 14 + 2 + bytes.readInt16BE(14) + 4;
-  // Number and error of the partition, high watermark, last stable offset, log start; aborted transactions, preferred replica.
+  // Number, error, high watermark, last stable offset, log start; aborted transactions, preferred replica.
   const aborted = Math.max(0, bytes.readInt32BE(partition + 30));
   const at = partition + 34 + aborted * 16 + 4;
   const length = Math.max(0, bytes.readInt32BE(at));

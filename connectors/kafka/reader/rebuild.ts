@@ -7,7 +7,7 @@ import { readTopic } from './reader.ts';
 /** Keys in one piece. Each piece becomes a part in ClickHouse, where few large parts cost less than many small ones. */
 const KEYS_AT_ONCE = 100_000;
 
-/** The messages of a pipeline in the topic, in pieces. A key is always in the same partition, so offsets order its messages. */
+/** The messages of a pipeline, in pieces. A key is always in one partition, so offsets order its messages. */
 export async function* keysOf(
   connection: Connection,
   topic: string,

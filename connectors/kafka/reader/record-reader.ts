@@ -17,7 +17,7 @@ export interface Message {
   readonly headers: ReadonlyMap<string, string>;
 }
 
-export interface FetchedPartition {
+interface FetchedPartition {
   /** The offset of the next fetch, also where compaction removed what comes before it. */
   readonly next: bigint;
   /** Batches for `readBatch`, in their order. */

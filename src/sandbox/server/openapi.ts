@@ -137,7 +137,7 @@ export function openapiDocument(): Json {
         [SCOPE, KEY, DATASET],
         errors('401', '404', '429'),
       ),
-      '/api/v1/me': jsonOperation('CurrentSetup user and key', ME, [], errors('401', '403', '429')),
+      '/api/v1/me': jsonOperation('Current user and key', ME, [], errors('401', '403', '429')),
       '/api/v1/me/orders': jsonOperation('Orders', list('orders', ORDER), [], errors('401', '403', '429')),
       '/api/v1/me/downloads': jsonOperation(
         'Download history, newest first',

@@ -98,7 +98,7 @@ export function isBack(trouble: PipelineFailure | null, file: string): boolean {
   return trouble.broughtForward !== true || (trouble.file !== null && trouble.file !== file);
 }
 
-/** PipelineFailure's broughtForward after a failure. */
+/** `broughtForward` of a PipelineFailure after a failure. */
 export function staysBroughtForward(
   before: PipelineFailure | null,
   during: PipelineFailure['during'],

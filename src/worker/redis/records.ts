@@ -11,7 +11,7 @@ export interface CheckRecord {
   readonly file: string;
   readonly date: string;
   readonly size: number | null;
-  /** What was done about it. `held-back`: it failed before (PipelineFailure says why). */
+  /** What was done about it. `held-back`: it failed before (the record of the failure says why). */
   readonly decision: Decision | 'held-back';
 }
 

@@ -1,4 +1,4 @@
-/** The module that encodes lines into the JSON values of messages: what the host calls. */
+/** The module that encodes lines into the JSON values of messages: the functions that the host calls. */
 import { setWriter } from '../../../../src/scan/assembly/host';
 import { encodeLines } from '../../../../src/scan/assembly/lines';
 import { Rows } from '../../../../src/scan/assembly/rules/rows';
@@ -25,7 +25,7 @@ export function addColumn(kind: u32, key: u32): void {
   rows.addColumn(kind, key);
 }
 
-/** What stands before the value of each column, in their order: `,"name":`. */
+/** The text before the value of a column, `,"name":`. Called for each column in order. */
 export function addLabel(start: usize, length: usize, counts: bool): void {
   writer.addLabel(start, length, counts);
 }
@@ -35,7 +35,7 @@ export function encode(from: usize, to: usize, firstLine: f64, offset: u32, long
   return encodeLines<JsonWriter>(rows, from, to, firstLine, offset, longest);
 }
 
-/** Whether the rows that were written should be taken before more come. */
+/** Whether the host should take the written rows before it encodes more. */
 export function isFull(): bool {
   return writer.full();
 }
@@ -45,9 +45,9 @@ export function writtenRows(): u32 {
   return writer.rows;
 }
 
-/** Where the rows are told of, and what the places there are counted from: see JsonWriter. */
-export function told(): usize {
-  return writer.told.start;
+/** The table of the rows' places, and the memory that the places count from: see JsonWriter.places. */
+export function places(): usize {
+  return writer.places.start;
 }
 
 export function values(): usize {

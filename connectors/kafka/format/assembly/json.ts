@@ -1,9 +1,9 @@
 /**
- * Rows as the JSON values of messages (contract 5), one behind the other. A value is the columns that count as change, in the order
- * in which they come, and behind them the others (`*_checked_at`):
+ * Writes rows as the JSON values of messages (contract 5), one after the other. A value has the columns that count as a change,
+ * in their order, and behind them the others (`*_checked_at`):
  *
  *   {"domain":"a.de","tld":"de", … ,"dns_checked_at":"2026-01-31T10:20:30.123Z"}
- *    ^ hashed: what a change is       ^ tail: as long as its columns say, so that who reads a message back finds where it starts
+ *    ^ hashed: counts as a change     ^ tail: its length follows from its columns, so a reader of the message finds its start
  */
 import {
   CLOSE_BRACKET,
@@ -24,13 +24,13 @@ import { LONGEST_ESCAPE, writeEscaped } from '../../../../src/scan/assembly/json
 import { RowWriter } from '../../../../src/scan/assembly/writer';
 import { TIME_LENGTH, addTime, respellTime } from './time';
 
-/** As JavaScript writes it: `-0.0000012345678901234567`. */
+/** The longest number that JavaScript writes: `-0.0000012345678901234567`. */
 const LONGEST_NUMBER: usize = 25;
-/** Bytes of what is told of a row: see JsonWriter.told. */
-const TOLD_BYTES: usize = 28;
-/** Of the label of a column, as 32-bit numbers: where it is, its length, whether the column counts as change. */
+/** Bytes of the place of a row: see JsonWriter.places. */
+const PLACE_BYTES: usize = 28;
+/** Bytes of the label of a column: three 32-bit numbers: address, length, whether the column counts as a change. */
 const LABEL_BYTES: usize = 12;
-/** Rows are taken at this size: they are still in the processor's cache then. */
+/** Rows are taken at this size, while they are still in the processor's cache. */
 const FULL: usize = 1024 * 1024;
 
 /** Writes a number as JavaScript's String() does. @returns how many bytes */
@@ -38,15 +38,15 @@ const FULL: usize = 1024 * 1024;
 @external('host', 'writeNumber')
 declare function hostWriteNumber(value: f64, to: usize): usize;
 
-/** Writes the number that stands from `start` to `end` as JavaScript spells it. @returns how many bytes; 0: it overflows */
+/** Writes the number from `start` to `end` as JavaScript writes it. @returns how many bytes; 0: it overflows */
 // @ts-ignore: decorator
 @external('host', 'respellNumber')
 declare function hostRespellNumber(start: usize, end: usize, to: usize): usize;
 
 @final
 export class JsonWriter extends RowWriter {
-  /** Of each row, as 32-bit numbers: where its value is, its length, what of it counts, where its key is, its length; and its line, in 64 bits. */
-  readonly told: Growing = new Growing();
+  /** The place of each row: 32-bit numbers for its value's start, length and counted length, and its key's start and length; 64 bits for its line. */
+  readonly places: Growing = new Growing();
   readonly values: Growing = new Growing();
   readonly keys: Growing = new Growing();
   private readonly tail: Growing = new Growing();
@@ -59,7 +59,7 @@ export class JsonWriter extends RowWriter {
   private open: bool = false;
   private rowAt: usize = 0;
   private keyAt: usize = 0;
-  /** Values of the present list that are still to come; 0 outside of lists. */
+  /** Values of the current list that are still to come; 0 outside of lists. */
   private listLeft: u32 = 0;
   private listStarted: bool = false;
   private mapStarted: bool = false;
@@ -207,16 +207,16 @@ export class JsonWriter extends RowWriter {
     const counted = out.length - this.rowAt;
     if (this.tail.length > 0) out.copy(this.tail.start, this.tail.length);
     out.byte(CLOSE_BRACE);
-    const told = this.told;
-    told.reserve(TOLD_BYTES);
-    const at = told.end;
+    const places = this.places;
+    places.reserve(PLACE_BYTES);
+    const at = places.end;
     store<u32>(at, <u32>this.rowAt);
     store<u32>(at, <u32>(out.length - this.rowAt), 4);
     store<u32>(at, <u32>counted, 8);
     store<u32>(at, <u32>this.keyAt, 12);
     store<u32>(at, <u32>(this.keys.length - this.keyAt), 16);
     store<u64>(at, this.line, 20);
-    told.end += TOLD_BYTES;
+    places.end += PLACE_BYTES;
     this.rows += 1;
     this.open = false;
   }
@@ -232,14 +232,14 @@ export class JsonWriter extends RowWriter {
   }
 
   clear(): void {
-    this.told.clear();
+    this.places.clear();
     this.values.clear();
     this.keys.clear();
     this.rows = 0;
     this.open = false;
   }
 
-  /** Where the next column goes. */
+  /** The part of the value to which the next column belongs. */
   private part(): Growing {
     return load<u32>(this.next, 8) != 0 ? this.values : this.tail;
   }

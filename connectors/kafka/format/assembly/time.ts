@@ -3,14 +3,14 @@ import { COLON, DASH, DOT, LETTER_T, LETTER_Z, QUOTE, ZERO } from '../../../../s
 import { Growing, copyText } from '../../../../src/scan/assembly/bytes/bytes';
 import { DATE_LENGTH, DAY, SECONDS_END } from '../../../../src/scan/assembly/rules/dates';
 
-/** With its quotes. */
+/** Bytes of a time with its quotes. */
 export const TIME_LENGTH: usize = 26;
 /** `.000Z"`, and `T00:00:0` and `0.000Z"`, as words. */
 const TO_MILLISECONDS: u64 = 0x225a3030302e;
 const TO_MINUTES: u64 = 0x303a30303a303054;
 const TO_END: u64 = 0x225a3030302e30;
 
-/** Appends the time that stands from `start` to `end`, where it is one that lacks only zeros. There is room for it. @returns whether it is */
+/** Appends the time from `start` to `end`, if it lacks only zeros. The caller has reserved TIME_LENGTH. @returns whether it was appended */
 export function respellTime(to: Growing, start: usize, end: usize): bool {
   const length = end - start;
   const at = to.end + 1;
@@ -27,7 +27,7 @@ export function respellTime(to: Growing, start: usize, end: usize): bool {
   return true;
 }
 
-/** Appends a time with its quotes. There is room for it. @param time milliseconds since 1970, UTC, of a year from 1000 to 9999 */
+/** Appends a time with its quotes. The caller has reserved TIME_LENGTH. @param time milliseconds since 1970, UTC, of a year from 1000 to 9999 */
 export function addTime(to: Growing, time: i64): void {
   const days = time >= 0 ? time / DAY : (time + 1) / DAY - 1;
   const rest = <i32>(time - days * DAY);
@@ -48,7 +48,7 @@ export function addTime(to: Growing, time: i64): void {
   to.end = at + TIME_LENGTH;
 }
 
-/** The calendar by Howard Hinnant's civil_from_days: years start in March, so that a leap day is the last of one. */
+/** The calendar by Howard Hinnant's civil_from_days: years start in March, so a leap day is the last day of a year. */
 function addDate(at: usize, days: i32): void {
   const shifted = days + 719_468;
   // All of these are positive from the year 0 on.
