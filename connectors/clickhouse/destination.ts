@@ -32,8 +32,8 @@ import type { Staging } from './staging/staging.ts';
 import { LOST_KEY, listSets, unfinishedSet } from './staging/staging-sets.ts';
 import { createStaging, runElsewhere, takeOver } from './staging/take-over.ts';
 import { currentSnapshot, predecessorOf, previousTable, revisionOf, type TablePart } from './state/current-snapshot.ts';
-import { type LiveTable, misplacedRecord, settleRecord } from './state/live-table.ts';
-import { readLiveState } from './state/loaded-files.ts';
+import { type LiveTable, misplacedRecord, settleRecord, tableFacts } from './state/live-table.ts';
+import { readLiveState, recordTables } from './state/loaded-files.ts';
 import { loadKey, newWork, type SnapshotRecord, type WorkState } from './state/table-comment.ts';
 
 export type { ClickHouseDestinationOptions } from './destination-options.ts';
@@ -81,8 +81,10 @@ export class ClickHouseDestination implements Destination {
   async recover(keepUnfinished: boolean, signal: AbortSignal): Promise<void> {
     const session = this.#session(signal);
     await refuseUnfitServer(session);
-    await restoreView(session, this.#options);
-    const live = await this.#liveState(session);
+    const { table } = this.#options;
+    const found = await tableFacts(session, [...recordTables(table), `${table}_live`]);
+    await restoreView(session, this.#options, found);
+    const live = await readLiveState(session, table, found);
     if (live !== null) await settleRecord(session, live, keepUnfinished);
     const unfinished = await unfinishedSet(session, this.#place);
     if (unfinished === null || (await otherTable(session, this.#place, unfinished.work)) !== null) return;

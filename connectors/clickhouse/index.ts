@@ -36,13 +36,13 @@ import { identifier } from './sql/names.ts';
 import { findOrphans } from './state/orphans.ts';
 
 /** Where the server is. */
-export interface ClickHouseOptions extends Omit<ServerOptions, 'url'> {
+interface ClickHouseOptions extends Omit<ServerOptions, 'url'> {
   /** An embedded server's folder, or the url of a server. */
   readonly server: { readonly embedded: string } | { readonly url: string };
 }
 
 /** How to reach the server from other programs. */
-export interface ClickHouseAddress {
+interface ClickHouseAddress {
   readonly url: string;
   readonly username: string;
   readonly database: string;

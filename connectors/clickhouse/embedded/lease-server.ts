@@ -6,7 +6,7 @@
  */
 import { createServer, type Server, type Socket } from 'node:net';
 
-export interface LeaseServerOptions {
+interface LeaseServerOptions {
   /** Sent to whoever connects, so that a user knows that it reached this start of the server. */
   readonly greeting: string;
   /** Milliseconds without any lease before the first one came, and after the last one went. */

@@ -10,7 +10,7 @@ import { DomainsyncError } from '../../../src/common/errors.ts';
 const require = createRequire(import.meta.url);
 
 /** npm's name of the package that holds the library for this machine. */
-export function libraryPackage(): string {
+function libraryPackage(): string {
   const libc = process.platform === 'linux' ? '-gnu' : '';
   return `@chdb/lib-${process.platform}-${process.arch}${libc}`;
 }

@@ -73,7 +73,7 @@ export async function fitView(session: Session, options: TableOptions): Promise<
   const { table, mode, columns } = options;
   const shown = await columnTypes(session, `${table}_live`);
   if (columns.every((column) => shown.has(column.name))) return;
-  const [view] = await session.query<{ comment: string }>(
+  const view = await session.first<{ comment: string }>(
     'SELECT comment FROM system.tables WHERE database = {database:String} AND name = {view:String}',
     { database: session.database, view: `${table}_live` },
   );
@@ -88,7 +88,7 @@ export async function fitView(session: Session, options: TableOptions): Promise<
 /** Staged parts cannot be attached to a table with another sorting key, in which a row would not replace its domain's row either. */
 async function checkKeys(session: Session, { table, mode }: TableOptions): Promise<void> {
   const { database } = session;
-  const [has] = await session.query<{ sorting: string; partition: string }>(
+  const has = await session.first<{ sorting: string; partition: string }>(
     `SELECT sorting_key AS sorting, partition_key AS partition FROM system.tables
 WHERE database = {database:String} AND name = {table:String}`,
     { database, table },

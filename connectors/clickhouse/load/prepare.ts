@@ -16,7 +16,7 @@ import {
   createRunsTable,
   type TableMode,
 } from '../sql/schema.ts';
-import { type LiveTable, misplacedRecord, settleRecord } from '../state/live-table.ts';
+import { type LiveTable, misplacedRecord, settleRecord, type TableFacts } from '../state/live-table.ts';
 import { foreignTable, readLiveState } from '../state/loaded-files.ts';
 import { commentOf, emptyLiveState, type LiveState, parseComment } from '../state/table-comment.ts';
 import { checkColumns, fitColumns, fitView } from './fit-columns.ts';
@@ -83,17 +83,16 @@ async function ensureView(session: Session, options: PrepareOptions): Promise<vo
 /**
  * Recreates a view that somebody dropped, also when there is nothing to load. It sends nothing where the view exists, and makes none
  * for a table that is not fit: a load tells what is wrong with that table.
+ * @param found the table and its view, as far as they exist
  */
-export async function restoreView(session: Session, options: Omit<PrepareOptions, 'force'>): Promise<void> {
-  const { database } = session;
-  const { table, mode, columns } = options;
+export async function restoreView(
+  session: Session,
+  { table, mode, columns }: Omit<PrepareOptions, 'force'>,
+  found: ReadonlyMap<string, TableFacts>,
+): Promise<void> {
   const view = `${table}_live`;
-  const found = await session.query<{ name: string; comment: string }>(
-    'SELECT name, comment FROM system.tables WHERE database = {database:String} AND name IN ({table:String}, {view:String})',
-    { database, table, view },
-  );
-  const [only, ...others] = found;
-  const state = only?.name === table && others.length === 0 ? parseComment<LiveState>(only.comment) : null;
+  const facts = found.get(table);
+  const state = facts === undefined || found.has(view) ? null : parseComment<LiveState>(facts.comment);
   if (state === null || state.mode !== mode) return;
   // The next file brings columns that the pipeline has got since.
   const there = columns.filter(({ name }) => state.columns.includes(name));
@@ -127,7 +126,7 @@ async function ensureHistory(
 ): Promise<void> {
   const definition = create(session.table(name), seconds);
   await session.repeatable(definition);
-  const [row] = await session.query<{ kept: 0 | 1 }>(
+  const row = await session.first<{ kept: 0 | 1 }>(
     `SELECT create_table_query LIKE concat('%toIntervalSecond(', {seconds:String}, ')%') AS kept
 FROM system.tables WHERE database = {database:String} AND name = {name:String}`,
     { database: session.database, name, seconds: String(seconds) },

@@ -73,7 +73,7 @@ export async function verifyRows(staging: Staging): Promise<void> {
     readonly lines: string;
   }
   const one = async (sql: string): Promise<Sums> => {
-    const [row] = await staging.query<Sums>(sql);
+    const row = await staging.first<Sums>(sql);
     return row ?? { count: '0', lines: '0' };
   };
   const [expected, plain] = await allOrFirstError(

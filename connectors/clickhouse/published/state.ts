@@ -10,7 +10,7 @@ export interface IndexState {
 
 /** null: there is no such table, or it is none of ours. */
 export async function readIndexState(session: Session, name: string): Promise<IndexState | null> {
-  const [row] = await session.query<{ comment: string }>(
+  const row = await session.first<{ comment: string }>(
     'SELECT comment FROM system.tables WHERE database = {database:String} AND name = {name:String}',
     { database: session.database, name },
   );

@@ -7,7 +7,7 @@ const MINIMUM_VERSION: readonly [number, number] = [25, 8];
 
 /** @throws DESTINATION_REFUSED when the server is older than domainsync works with */
 export async function refuseOldServer(session: Session): Promise<void> {
-  const [row] = await session.query<{ version: string }>('SELECT version() AS version');
+  const row = await session.first<{ version: string }>('SELECT version() AS version');
   if (row === undefined || isRecent(row.version)) return;
   const least = MINIMUM_VERSION.join('.');
   const what = `the ClickHouse server has the version ${row.version}, and domainsync needs ${least} or later`;

@@ -28,7 +28,7 @@ export async function refuseUnfitServer(session: Session): Promise<void> {
  */
 async function refuseUnfitDatabase(session: Session): Promise<void> {
   const { database } = session;
-  const [found] = await session.query<{ engine: string }>(
+  const found = await session.first<{ engine: string }>(
     `SELECT engine FROM system.databases WHERE name = {database:String}
 UNION ALL SELECT if(value = '1', 'Shared', '') FROM system.settings WHERE name = 'cloud_mode' AND value = '1'`,
     { database },
@@ -39,7 +39,7 @@ UNION ALL SELECT if(value = '1', 'Shared', '') FROM system.settings WHERE name =
 }
 
 async function engineByDefault(session: Session): Promise<string> {
-  const [row] = await session.query<{ value: string }>(
+  const row = await session.first<{ value: string }>(
     "SELECT value FROM system.settings WHERE name = 'default_database_engine'",
   );
   return row?.value ?? '';

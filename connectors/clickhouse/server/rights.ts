@@ -113,7 +113,7 @@ async function withoutRights(
   session: Session,
   lacks: ReadonlyMap<string, readonly string[]>,
 ): Promise<DomainsyncError> {
-  const [row] = await session.query<{ readonly: number; ddl: boolean }>(
+  const row = await session.first<{ readonly: number; ddl: boolean }>(
     "SELECT getSetting('readonly') AS readonly, getSetting('allow_ddl') AS ddl",
   );
   const user = await signedIn(session);
@@ -148,6 +148,6 @@ function noDatabase({ database }: Session, user: string, cause?: unknown): Domai
 }
 
 async function signedIn(session: Session): Promise<string> {
-  const [row] = await session.query<{ user: string }>('SELECT currentUser() AS user');
+  const row = await session.first<{ user: string }>('SELECT currentUser() AS user');
   return row?.user ?? '';
 }

@@ -70,7 +70,7 @@ export async function revisionOf(
 ): Promise<number> {
   let revision: number | null = before?.date === file.date ? before.revision + 1 : 0;
   if (before === undefined && stays && live !== null && live.facts.rows > 0) {
-    const [row] = await session.query<{ top: string }>(
+    const row = await session.first<{ top: string }>(
       `SELECT max(_version) AS top FROM ${session.table(live.facts.name)} WHERE _source = ${literal(source)}`,
     );
     revision = revisionAbove(BigInt(row?.top ?? 0), file.date);

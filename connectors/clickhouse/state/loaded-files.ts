@@ -8,12 +8,25 @@ import { refuseReplicatedTables } from '../server/placement.ts';
 import type { Session } from '../server/session.ts';
 import { HELD_TABLE } from '../sql/names.ts';
 import { insertRecord } from './confirmed-insert.ts';
-import { type LiveTable, liveTableOf, tableFacts } from './live-table.ts';
+import { type LiveTable, liveTableOf, type TableFacts, tableFacts } from './live-table.ts';
 import { isNewer, type SnapshotRecord } from './table-comment.ts';
 
-/** What a live table is and holds; null when there is no table. @throws DESTINATION_FOREIGN_TABLE, DESTINATION_REFUSED for a replicated one */
-export async function readLiveState(session: Session, table: string): Promise<LiveTable | null> {
-  const found = await tableFacts(session, [table, HELD_TABLE]);
+/** The tables whose facts tell what a live table holds. */
+export function recordTables(table: string): string[] {
+  return [table, HELD_TABLE];
+}
+
+/**
+ * A live table with what it holds; null when there is no table.
+ * @param known facts of recordTables, where they were read just now
+ * @throws DESTINATION_FOREIGN_TABLE, DESTINATION_REFUSED for a replicated one
+ */
+export async function readLiveState(
+  session: Session,
+  table: string,
+  known?: ReadonlyMap<string, TableFacts>,
+): Promise<LiveTable | null> {
+  const found = known ?? (await tableFacts(session, recordTables(table)));
   const facts = found.get(table);
   if (facts === undefined) return null;
   refuseReplicatedTables(session.database, [...found.values()]);
@@ -21,9 +34,9 @@ export async function readLiveState(session: Session, table: string): Promise<Li
   if (live === null) throw foreignTable(`${session.database}.${table}`);
   if (!found.has(HELD_TABLE)) return live;
   const sources: Record<string, SnapshotRecord> = { ...live.sources };
-  for (const [source, held] of await newestSnapshots(session, live.id)) {
+  for (const [source, snapshot] of await newestSnapshots(session, live.id)) {
     const before = sources[source];
-    if (before === undefined || isNewer(held, before)) sources[source] = held;
+    if (before === undefined || isNewer(snapshot, before)) sources[source] = snapshot;
   }
   return { ...live, sources };
 }
@@ -55,26 +68,26 @@ ORDER BY file_date DESC, version DESC LIMIT 1 BY file_date`,
 export async function saveSnapshot(
   session: Session,
   { id, source }: { readonly id: string; readonly source: string },
-  held: SnapshotRecord,
+  snapshot: SnapshotRecord,
 ): Promise<void> {
   // A date's revisions follow one another; epochs, which never come again, order loads of one revision.
-  const version = (BigInt(held.revision) << 48n) | BigInt(held.run.epoch);
+  const version = (BigInt(snapshot.revision) << 48n) | BigInt(snapshot.run.epoch);
   const values = {
     table_id: id,
     source,
-    file_date: held.date,
+    file_date: snapshot.date,
     version: String(version),
-    held: JSON.stringify(held),
+    held: JSON.stringify(snapshot),
   };
   const table = session.table(HELD_TABLE);
   const isThere = async (): Promise<boolean> => {
-    const [newest] = await session.query<{ version: string }>(
+    const newest = await session.first<{ version: string }>(
       `SELECT max(version) AS version FROM ${table} WHERE table_id = {id:String} AND source = {source:String} AND file_date = {date:Date}`,
-      { id, source, date: held.date },
+      { id, source, date: snapshot.date },
     );
     return BigInt(newest?.version ?? 0) >= version;
   };
-  await insertRecord(session, { table, values, token: `${id}/${held.run.id}/${held.run.epoch}`, isThere });
+  await insertRecord(session, { table, values, token: `${id}/${snapshot.run.id}/${snapshot.run.epoch}`, isThere });
 }
 
 /** The error for a table that has a name of ours, and is not. */

@@ -23,7 +23,7 @@ export interface SnapshotRecord extends LoadedSnapshot, SourceColumns {
 }
 
 /** A finished load, as domainsync_runs has it. */
-export interface RunRecord {
+interface RunRecord {
   readonly id: string;
   readonly epoch: number;
   readonly pipeline: string;
