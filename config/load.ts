@@ -15,7 +15,7 @@ import * as sections from './sections.ts';
 import { type Environment, EnvText, substitute, TooDeep } from './substitute.ts';
 import { type Fault, faultsOf, isMapping } from './values.ts';
 
-export const DEFAULT_PATH = 'config/domainsync.yaml';
+const DEFAULT_PATH = 'config/domainsync.yaml';
 
 export interface LoadOptions {
   /** As given on the command line; without one DOMAINSYNC_CONFIG, then `config/domainsync.yaml`. */
@@ -32,10 +32,10 @@ export interface LoadOptions {
 }
 
 /** As LoadOptions, with nothing left to find out; `path` is only named in what is said. */
-export type ParseOptions = Required<LoadOptions> & { readonly path: string };
+type ParseOptions = Required<LoadOptions> & { readonly path: string };
 
 /** What is wrong with a file, each as `path: what is wrong`. */
-export interface Faulty {
+interface Faulty {
   readonly faults: readonly string[];
   /** The variables of the environment that service.apiKey names, where nothing is wrong but that there is no key. */
   readonly keyMissing: readonly string[] | null;

@@ -20,7 +20,7 @@ export interface Config {
   readonly pipelines: readonly Pipeline[];
 }
 
-export interface ServiceConfig {
+interface ServiceConfig {
   readonly url: string;
   /** Undefined only where the command said that it does without. */
   readonly apiKey: string | undefined;
@@ -56,7 +56,7 @@ export type ClickHouseConfig =
       readonly settings: ClickHouseSettings;
     };
 
-export interface KafkaConfig {
+interface KafkaConfig {
   /** Each `host:port`. */
   readonly brokers: readonly string[];
   readonly ssl: boolean | KafkaTls | undefined;
@@ -64,7 +64,7 @@ export interface KafkaConfig {
 }
 
 /** As `tls.connect` takes them: certificates and keys as PEM text. */
-export interface KafkaTls {
+interface KafkaTls {
   readonly rejectUnauthorized?: boolean | undefined;
   readonly ca?: string | undefined;
   readonly cert?: string | undefined;
@@ -74,7 +74,7 @@ export interface KafkaTls {
 }
 
 /** As kafkajs takes them. Keys that the mechanism does not use are absent. */
-export interface KafkaSasl {
+interface KafkaSasl {
   readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512' | 'aws';
   readonly username?: string | undefined;
   readonly password?: string | undefined;
@@ -84,14 +84,14 @@ export interface KafkaSasl {
   readonly sessionToken?: string | undefined;
 }
 
-export interface DownloadConfig {
+interface DownloadConfig {
   /** Verified files kept for each target; 0: removed once loaded. */
   readonly keep: number;
   /** Largest zstd window, as a power of two. */
   readonly maxWindowLog: number;
 }
 
-export interface WorkerConfig {
+interface WorkerConfig {
   /** Without the brackets of an IPv6 address. */
   readonly host: string;
   /** 0: any free one. */
@@ -115,7 +115,7 @@ export interface Pipeline {
   readonly to: { readonly clickhouse: ClickHouseTable | undefined; readonly kafka: KafkaTopic | undefined };
 }
 
-export interface ClickHouseTable {
+interface ClickHouseTable {
   readonly table: string;
   readonly mode: 'sync' | 'replace' | 'append';
   /** False outside mode `sync`. */
@@ -124,7 +124,7 @@ export interface ClickHouseTable {
   readonly changes: boolean;
 }
 
-export interface KafkaTopic {
+interface KafkaTopic {
   readonly topic: string;
   readonly publish: 'changes' | 'snapshot';
   readonly compression: 'zstd' | 'gzip' | 'none';

@@ -106,7 +106,7 @@ export function printJson(value: unknown, out: TextSink = process.stdout): void 
   out.write(`${safe}\n`);
 }
 
-export interface ErrorFormat {
+interface ErrorFormat {
   /** Also tell what caused it, with stacks. */
   readonly debug?: boolean;
 }

@@ -14,7 +14,7 @@ export interface GlobalOptions {
 }
 
 /** What the composition root does for the commands. Each action gives the exit code. */
-export interface Actions {
+interface Actions {
   readonly version: string;
   readonly signal: AbortSignal;
   /** Loads the configuration, and runs a command that needs no more than an App. */

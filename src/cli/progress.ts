@@ -5,16 +5,16 @@ import { ProgressMeter } from '../pipeline/progress-meter.ts';
 import type { Progress } from '../types/index.ts';
 
 /** Progress on the terminal, or in the log. */
-export interface ShownProgress extends Progress {
+interface ShownProgress extends Progress {
   /** The same stream for others (the log): what they write appears above the bars instead of in them. */
   above(stream: TextStream): TextStream;
 }
 
-export interface TextStream {
+interface TextStream {
   write(text: string): unknown;
 }
 
-export interface ProgressOptions {
+interface ProgressOptions {
   /** Where bars are drawn; `process.stderr`. */
   readonly stream: NodeJS.WritableStream;
   readonly isTTY: boolean;

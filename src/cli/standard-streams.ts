@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { DomainsyncError } from '../common/errors.ts';
 import { formatError } from './output.ts';
 
-export interface StandardStreams {
+interface StandardStreams {
   /**
    * Waits until all of stdout is written, and tells what was lost of it.
    * @param exitCode of the command

@@ -4,7 +4,7 @@
  * Room for what a block becomes, which may be more than it was, or for one with a line of 16 MiB. Pages that are not written take
  * no memory.
  */
-export const BLOCK_CAPACITY = 64 * 1024 * 1024;
+const BLOCK_CAPACITY = 64 * 1024 * 1024;
 /** A buffer made for less is not kept: no block of a usual size would fit. */
 const SMALLEST_LARGE = 8 * 1024 * 1024;
 

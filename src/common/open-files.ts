@@ -1,7 +1,7 @@
 /** The limit of open files, connections among them. */
 
 /** A process's own limit, and that of the whole system. */
-export type OpenFilesCode = 'EMFILE' | 'ENFILE';
+type OpenFilesCode = 'EMFILE' | 'ENFILE';
 
 /** Causes of causes are not looked at further down. */
 const MAX_DEPTH = 8;

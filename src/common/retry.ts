@@ -38,7 +38,7 @@ export function retryDelay(
   return Math.max(asked, ceiling * (0.5 + random / 2));
 }
 
-export interface RetryOptions {
+interface RetryOptions {
   /** May depend on what went wrong: some faults are worth a longer wait, and after some nothing may be repeated. */
   readonly policy?: RetryPolicy | ((error: DomainsyncError) => RetryPolicy);
   readonly signal: AbortSignal;

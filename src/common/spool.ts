@@ -7,7 +7,7 @@ import { asDomainsyncError, DomainsyncError, interrupted } from './errors.ts';
 /** What a reader gets at once, at most. */
 const READ_BYTES = 1024 * 1024;
 
-export type GrowingState = 'growing' | 'complete' | 'failed';
+type GrowingState = 'growing' | 'complete' | 'failed';
 
 /**
  * What a writer tells its readers, and the readers. The writer writes through the handle and then says how far it got;

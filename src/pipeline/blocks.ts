@@ -28,7 +28,7 @@ const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 /** A block in memory that is shared with the encoding threads. */
 export type SharedBlock = Block<SharedArrayBuffer>;
 
-export interface SplitOptions {
+interface SplitOptions {
   /**
    * A block ends after the last line end within this many bytes or, when there is none, after the first one behind; and after
    * MAX_BLOCK_LINES lines.

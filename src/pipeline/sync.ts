@@ -7,10 +7,10 @@ import { isNeedless, type RunJob, run } from './run.ts';
 import type { SyncReport } from './sync-report.ts';
 
 /** A context whose files may come from elsewhere than the service. */
-export type SyncContext = Omit<PipelineContext, 'source'> & { source(): RunJob['source'] };
+type SyncContext = Omit<PipelineContext, 'source'> & { source(): RunJob['source'] };
 
 /** What a caller may want. */
-export interface SyncChoice {
+interface SyncChoice {
   /** Load a file that is loaded already, and pass the gate of minRows. */
   readonly force: boolean;
   /** Told of each destination when it has ended, before the next one begins. */

@@ -1,7 +1,7 @@
 /** The key (docs/contract.md, "Rows"): its rule, and the two ways in which a line can lack a usable one. */
 
 /** Why a line cannot become a row. `detail` holds no data of the line. */
-export interface Refusal {
+interface Refusal {
   readonly reason: 'missing-domain' | 'invalid-domain';
   readonly detail: string;
 }

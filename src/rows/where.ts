@@ -15,7 +15,7 @@ interface Condition {
 }
 
 /** A `where` made ready for many rows. The columns need not be among the selected ones. */
-export type WhereTest = (record: SourceRecord) => boolean;
+type WhereTest = (record: SourceRecord) => boolean;
 
 /**
  * Every column named must have one of its values; of a map, one of its keys. A number is compared as JavaScript's

@@ -12,7 +12,7 @@ export interface MemoryExports {
 }
 
 /** A text in memory, from `start` to `end`. */
-export interface Place {
+interface Place {
   readonly start: number;
   readonly end: number;
 }

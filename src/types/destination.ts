@@ -168,7 +168,7 @@ export interface Load {
 }
 
 /** A block's place in the file. */
-export type BlockPlace = Pick<Block, 'number' | 'firstLine' | 'lines'>;
+type BlockPlace = Pick<Block, 'number' | 'firstLine' | 'lines'>;
 
 /** One more reading of a file. */
 export interface SecondPass {

@@ -77,7 +77,7 @@ export interface ContractDifference {
   readonly what: string;
 }
 
-export interface ContractReport {
+interface ContractReport {
   /** The OpenAPI document as it was sent. */
   readonly document: unknown;
   /** The worst first. */

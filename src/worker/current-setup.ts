@@ -2,7 +2,7 @@
 import type { Setup } from './setup.ts';
 
 /** A setup in use, until `done`. */
-export interface SetupLease {
+interface SetupLease {
   readonly setup: Setup;
   /** Idempotent. */
   done(): void;

@@ -12,7 +12,7 @@ import type { WorkerRecord } from './redis/records.ts';
 /** A worker shows itself this often. */
 const SHOW_EVERY_MS = 10_000;
 
-export interface UpkeepOptions {
+interface UpkeepOptions {
   readonly redis: Redis;
   readonly version: string;
   /** Poked when Redis is back, or the configuration has changed. */

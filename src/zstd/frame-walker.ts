@@ -30,7 +30,7 @@ export interface FrameHeader {
 }
 
 /** A stretch of one chunk that belongs to one data frame. */
-export interface Piece {
+interface Piece {
   readonly frame: FrameHeader;
   /** The frame's first piece. */
   readonly first: boolean;

@@ -12,7 +12,7 @@ const MIN_OUTPUT_BYTES = 64;
 const MIN_WINDOW_LOG = 10;
 const MAX_WINDOW_LOG = 31;
 
-export interface DecompressOptions {
+interface DecompressOptions {
   readonly compression: Compression;
   /** Largest window accepted, as a power of two; the setting download.maxWindowLog. */
   readonly maxWindowLog: number;

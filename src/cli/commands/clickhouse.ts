@@ -4,7 +4,7 @@ import type { App } from '../app.ts';
 import { printJson } from '../output.ts';
 
 /** How other programs reach the embedded server. */
-export interface EmbeddedAddress {
+interface EmbeddedAddress {
   readonly url: string;
   readonly username: string;
   readonly database: string;

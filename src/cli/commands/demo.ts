@@ -15,7 +15,7 @@ const DEMO_DATABASE = 'demo';
 const ROWS = 50_000;
 
 /** What the composition root lends to the demo. */
-export interface DemoHost {
+interface DemoHost {
   /** An App on a configuration file, as every other command gets it. */
   open(configFile: string, env: Readonly<Record<string, string>>): Promise<DemoApp>;
   readonly out: App['out'];

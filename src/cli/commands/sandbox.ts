@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startSandbox } from '../../sandbox/service.ts';
 
-export interface SandboxCommandOptions {
+interface SandboxCommandOptions {
   readonly port: number;
   readonly rows: number;
   readonly seed: number;

@@ -8,14 +8,14 @@ import { rowOf, type SandboxRow, suffixAt } from './row.ts';
 import { indexCount, type World } from './world.ts';
 
 /** The column along which a scope slices. */
-export const SCOPE_COLUMNS: Readonly<Record<SliceScope, string>> = {
+const SCOPE_COLUMNS: Readonly<Record<SliceScope, string>> = {
   tld: 'TLD',
   tld_suffix: 'TLD suffix',
   country: 'Country by IP',
   technology: 'Technologies',
 };
 
-export interface LinesOptions {
+interface LinesOptions {
   readonly world: World;
   readonly snapshot: number;
   readonly dataset: DatasetSlug;

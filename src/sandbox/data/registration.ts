@@ -4,7 +4,7 @@ import { DNS_PROVIDERS, REGISTRARS } from './lists.ts';
 import { hash, Random } from './random.ts';
 import { type Life, STREAM, type World } from './world.ts';
 
-export interface Registration {
+interface Registration {
   readonly checked: string;
   readonly method: 'rdap' | 'whois';
   readonly created: string | null;

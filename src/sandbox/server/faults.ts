@@ -78,7 +78,7 @@ const ruleSchema = z.strictObject({
 export type Fault = z.infer<typeof faultSchema>;
 export type FaultRule = z.infer<typeof ruleSchema>;
 
-export interface FaultSubject {
+interface FaultSubject {
   readonly route: RouteName;
   readonly path: string;
   readonly key: string | null;

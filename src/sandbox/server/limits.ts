@@ -26,7 +26,7 @@ export const ROUTE_NAMES: readonly [RouteName, ...RouteName[]] = [
 ];
 
 /** Requests per window. The last two are not in the specification: chosen like the public catalog's. */
-export const DEFAULT_LIMITS: Readonly<Record<RouteName, number>> = {
+const DEFAULT_LIMITS: Readonly<Record<RouteName, number>> = {
   datasets: 60,
   preview: 30,
   sample: 30,
@@ -39,7 +39,7 @@ export const DEFAULT_LIMITS: Readonly<Record<RouteName, number>> = {
   unknown: 60,
 };
 
-export interface Allowance {
+interface Allowance {
   readonly allowed: boolean;
   /** For every response: names are not specified, so the common ones. Reset is in seconds from now. */
   readonly headers: Readonly<Record<string, string>>;

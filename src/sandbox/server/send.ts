@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Fault, faultOf } from './faults.ts';
 import { bodyLength, type FilePart, type Reply } from './reply.ts';
 
-export interface Sending {
+interface Sending {
   readonly faults: readonly Fault[];
   /** Aborted when the peer or the sandbox ends the connection. */
   readonly signal: AbortSignal;

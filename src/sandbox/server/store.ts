@@ -41,7 +41,7 @@ export interface PublishedFile {
   readonly lastModified?: string | null;
 }
 
-export interface StoreOptions {
+interface StoreOptions {
   readonly world: World;
   readonly prefix: string;
   /** Datasets that are published; others are known, but have no files. */
@@ -222,7 +222,7 @@ export const ALL_DATASETS: readonly DatasetSlug[] = DATASET_SLUGS;
 const SCOPES = ['tld', 'tld_suffix', 'country', 'technology'] as const;
 
 /** A source key as a target. Throws a RangeError when it is none. */
-export function parseTarget(key: string): Target {
+function parseTarget(key: string): Target {
   const [dataset = '', scope, ...rest] = key.split('/');
   const known = SCOPES.find((candidate) => candidate === scope);
   if (scope === undefined && dataset !== '') return { dataset };

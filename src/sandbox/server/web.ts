@@ -3,7 +3,7 @@ import { COUNTRIES, PLATFORMS, TECHNOLOGIES } from '../data/lists.ts';
 import { hash, Random } from '../data/random.ts';
 import { type Life, STREAM, type World } from '../data/world.ts';
 
-export interface Site {
+interface Site {
   readonly status: number | null;
   readonly ip: string | null;
   readonly country: string | null;

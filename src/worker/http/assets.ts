@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { contentSecurityPolicy } from './guard.ts';
 
-export interface Asset {
+interface Asset {
   readonly type: string;
   readonly body: string;
 }

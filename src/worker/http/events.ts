@@ -9,14 +9,14 @@ const ANYWAY_MS = 10_000;
 const GATHER_MS = 150;
 
 /** What a page has not been told yet. Of each only the newest counts, so that a slow page costs no memory. */
-export interface PendingNews {
+interface PendingNews {
   /** The whole status. */
   readonly status: boolean;
   readonly runs: readonly LiveRun[];
 }
 
 /** One open page. */
-export class Listener {
+class Listener {
   #status = true;
   readonly #runs = new Map<string, LiveRun>();
   #wake: () => void = () => {};

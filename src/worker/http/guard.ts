@@ -51,7 +51,7 @@ export function loopbackOnly(): MiddlewareHandler {
 }
 
 /** A Host header that names this machine as itself, with any port. */
-export function isLoopbackHost(host: string): boolean {
+function isLoopbackHost(host: string): boolean {
   const name = host.replace(/:\d*$/, '').toLowerCase();
   return name === 'localhost' || name === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(name);
 }

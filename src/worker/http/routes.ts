@@ -33,7 +33,7 @@ export interface Health {
   readonly destinations: Readonly<Record<string, boolean>>;
 }
 
-export interface RouteOptions {
+interface RouteOptions {
   readonly backend: Backend;
   readonly assets: Assets;
   readonly broadcaster: StatusBroadcaster;

@@ -14,7 +14,7 @@ import { StatusBroadcaster } from './events.ts';
 import { type Backend, createRoutes, type Health } from './routes.ts';
 import { listen } from './server.ts';
 
-export interface ServeOptions {
+interface ServeOptions {
   readonly version: string;
   /** Id of this worker. */
   readonly worker: string;

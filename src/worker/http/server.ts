@@ -7,7 +7,7 @@ import type { Hono } from 'hono';
 import { DomainsyncError } from '../../common/errors.ts';
 import type { HttpSetup } from '../setup.ts';
 
-export interface HttpServer {
+interface HttpServer {
   /** Where it listens, for people: `http://127.0.0.1:8080`. */
   readonly url: string;
   /** Ends all connections at once. */

@@ -21,7 +21,7 @@ export interface Metrics {
 }
 
 /** A metric as the documentation lists it. */
-export interface MetricDefinition {
+interface MetricDefinition {
   readonly name: string;
   readonly type: string;
   readonly help: string;

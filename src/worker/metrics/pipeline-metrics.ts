@@ -8,7 +8,7 @@ const OUTCOMES = ['loaded', 'failed', 'interrupted', 'rolled-back'];
 
 type Labels = Readonly<Record<string, string>>;
 
-export interface Gauges {
+interface Gauges {
   /** Makes the gauges say what a status says, and nothing that is no more. */
   show(status: StatusDocument): void;
 }

@@ -8,7 +8,7 @@ const RUN_BUCKETS = [1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 12 * 3600];
 const STAGE_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1800, 7200];
 
 /** One run of one pipeline in one destination. */
-export interface MeteredRun {
+interface MeteredRun {
   readonly pipeline: string;
   readonly destination: string;
   readonly outcome: string;

@@ -19,13 +19,13 @@ const MOST_STALLED = 5;
 /** After a fault of Redis the queue is asked again this soon; BullMQ's own 15 s would cost whole ticks. */
 const AFTER_FAULT_MS = 1_000;
 
-export interface ConsumerOptions {
+interface ConsumerOptions {
   readonly connection: Redis;
   readonly jitter: Jitter;
   readonly skipVersionCheck: boolean;
 }
 
-export interface Consumers {
+interface Consumers {
   /** Takes no new jobs, and waits until those under way have ended. */
   close(): Promise<void>;
   /** Lets go of everything at once: the locks of jobs run out by themselves. */

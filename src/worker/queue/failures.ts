@@ -43,7 +43,7 @@ const DOWNLOADS_OF_A_DAMAGED_FILE = 2;
 const DAY = 86_400_000;
 
 /** What a failure is about. */
-export interface Subject {
+interface Subject {
   readonly file: string | null;
   readonly digest: string;
 }

@@ -29,7 +29,7 @@ export interface JobContext {
 }
 
 /** What a job ends with that is tried again: BullMQ asks it for the wait. Its message is stored, and holds no secret. */
-export class TryAgain extends Error {
+class TryAgain extends Error {
   readonly delay: number;
 
   constructor(message: string, delay: number) {

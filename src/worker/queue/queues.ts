@@ -20,7 +20,7 @@ export interface SyncData {
 /** More tries than this, of doubling waits, are a day's matter: the next tick starts anew. */
 const ATTEMPTS = 8;
 /** Type of the back-off that the workers compute (failures.ts). */
-export const BACKOFF = 'domainsync';
+const BACKOFF = 'domainsync';
 
 const KEPT = { count: 100 };
 const OPTIONS: JobsOptions = {
@@ -40,7 +40,7 @@ export function checkName(pipeline: string): string {
   return `${CHECK_NAME}${pipeline}`;
 }
 
-export interface QueueOptions {
+interface QueueOptions {
   readonly connection: Redis;
   readonly jitter: Jitter;
   /** Say nothing of the server's version and settings on the console: they were told in the log. */

@@ -58,7 +58,7 @@ end
 redis.call('hset', KEYS[1], 'closed', closed, 'left', left, 'until', ends)
 redis.call('pexpire', KEYS[1], math.max(1, math.ceil(math.max(closed, ends) - now)))`;
 
-export interface SharedLimiterOptions {
+interface SharedLimiterOptions {
   /** Fails at once while Redis is gone. */
   readonly redis: Redis;
   /** A hash of service and key. */

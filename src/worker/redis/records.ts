@@ -53,7 +53,7 @@ export type News =
   | { readonly kind: 'live'; readonly run: LiveRun }
   | { readonly kind: 'ended' | 'changed'; readonly pipeline: string };
 
-export interface PipelineRecord {
+interface PipelineRecord {
   readonly check: CheckRecord | null;
   readonly trouble: PipelineFailure | null;
   readonly outcome: OutcomeRecord | null;

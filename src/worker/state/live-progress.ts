@@ -3,7 +3,7 @@ import { ProgressMeter } from '../../pipeline/progress-meter.ts';
 import type { FileProgress, Progress } from '../../types/index.ts';
 import type { LiveRun, Records } from '../redis/records.ts';
 
-export interface LiveOptions {
+interface LiveOptions {
   readonly records: Records;
   /** Which worker it is. */
   readonly worker: string;

@@ -13,7 +13,7 @@ export interface ErrorSummary {
 }
 
 /** What the destinations of a pipeline hold, as far as they answer. */
-export interface DestinationStatuses {
+interface DestinationStatuses {
   readonly destinations: readonly DestinationStatus[];
   /** Why it cannot be told of the others: of the first of them. */
   readonly error: ErrorSummary | null;

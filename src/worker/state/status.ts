@@ -20,7 +20,7 @@ const REFUSALS: ReadonlySet<string> = new Set(['SOURCE_KEY_REJECTED', 'SOURCE_IP
  * nothing of access. `unknown`: it has not answered yet.
  */
 export const ACCESS_STATES = ['granted', 'refused', 'not-found', 'unknown'] as const;
-export type AccessState = (typeof ACCESS_STATES)[number];
+type AccessState = (typeof ACCESS_STATES)[number];
 
 export interface PipelineStatus {
   readonly name: string;
@@ -46,7 +46,7 @@ export interface PipelineStatus {
   readonly history: readonly RecordedRun[];
 }
 
-export interface QueueCounts {
+interface QueueCounts {
   readonly queue: string;
   readonly counts: Readonly<Record<string, number>>;
 }
