@@ -1,7 +1,7 @@
 /** What a file may say of one pipeline (docs/contract.md, "Configuration"), with the defaults. */
 import { z } from 'zod';
 import { COLUMNS } from '../src/rows/columns.ts';
-import type { Slice, SliceScope } from '../src/types/index.ts';
+import { SLICE_SCOPES, type Slice } from '../src/types/index.ts';
 import { cronFault } from './cron.ts';
 import { EnvText } from './substitute.ts';
 import {
@@ -20,12 +20,10 @@ import {
   text,
 } from './values.ts';
 
-const SCOPES: readonly SliceScope[] = ['tld', 'tld_suffix', 'country', 'technology'];
-
 const slice = rule(
   rule(
     section({
-      scope: oneOf(SCOPES),
+      scope: oneOf(SLICE_SCOPES),
       key: text((value) => {
         const key = value.trim();
         // A URL drops `.` and `..` as segments of a path: another file than the one meant would be asked for.

@@ -5,7 +5,7 @@
  * the hints of errors (http/error-hints.ts), and the comparison with the service's OpenAPI document (api/contract.ts).
  * The sandbox has a table of its own, as a check of this one.
  */
-import type { ServiceRoute } from '../../src/types/index.ts';
+import { MAX_HISTORY, type ServiceRoute, SLICE_SCOPES } from '../../src/types/index.ts';
 
 export interface EndpointParameter {
   readonly name: string;
@@ -31,9 +31,9 @@ export interface Endpoint {
   readonly fails: readonly number[];
 }
 
-const SCOPE: EndpointParameter = { name: 'scope', in: 'path', values: ['tld', 'tld_suffix', 'country', 'technology'] };
+const SCOPE: EndpointParameter = { name: 'scope', in: 'path', values: SLICE_SCOPES };
 const DATASET: EndpointParameter = { name: 'dataset', in: 'query' };
-const LIMIT: EndpointParameter = { name: 'limit', in: 'query', maximum: 500 };
+const LIMIT: EndpointParameter = { name: 'limit', in: 'query', maximum: MAX_HISTORY };
 
 const SAMPLE = { group: 'sample', auth: 'bearer', limit: 30, succeeds: [200], fails: [401, 404, 429] } as const;
 const ACCOUNT = { group: 'account', auth: 'bearer', limit: 200, succeeds: [200], fails: [401, 429] } as const;

@@ -1,6 +1,6 @@
 /** The command line: which commands there are, with their arguments and options. What they do is in files of their own. */
 import { Argument, type Command } from 'commander';
-import type { SliceScope } from '../types/index.ts';
+import { MAX_HISTORY, SLICE_SCOPES, type SliceScope } from '../types/index.ts';
 import type { App } from './app.ts';
 import { checkCommand } from './commands/check.ts';
 import { rejectsCommand, statusCommand } from './commands/status.ts';
@@ -66,10 +66,6 @@ export function registerPipelineCommands(program: Command, run: RunCommand): voi
     .action((name: string | undefined) => run(false, (app) => rejectsCommand(app, name)));
 }
 
-const SCOPES: readonly SliceScope[] = ['tld', 'tld_suffix', 'country', 'technology'];
-/** Entries of the download history that the service gives at most (docs/service.md, "Limits"). */
-const MAX_HISTORY = 500;
-
 /** `datasets`, `me`, `orders`, `downloads`, `preview`, `sample`, `contract`. Loaded when asked for: a load does without. */
 export function registerServiceCommands(program: Command, run: RunCommand): void {
   const account = () => import('./commands/account.ts');
@@ -105,7 +101,7 @@ export function registerServiceCommands(program: Command, run: RunCommand): void
     .command('sample')
     .description('rows of the free sample of one slice of a dataset')
     .argument('<dataset>', 'slug, as `datasets` lists it')
-    .addArgument(new Argument('<scope>', 'what the slice is of').choices(SCOPES))
+    .addArgument(new Argument('<scope>', 'what the slice is of').choices(SLICE_SCOPES))
     .argument('<key>', 'a TLD, a suffix, a country code or a technology')
     .option(...output)
     .action((dataset: string, scope: SliceScope, key: string, options: { output?: string }) => {

@@ -7,7 +7,8 @@ export type FileDate = string;
 export const MAX_REVISION = 1023;
 
 /** The one dimension along which the service cuts slices (docs/service.md, "Endpoints"). */
-export type SliceScope = 'tld' | 'tld_suffix' | 'country' | 'technology';
+export const SLICE_SCOPES = ['tld', 'tld_suffix', 'country', 'technology'] as const;
+export type SliceScope = (typeof SLICE_SCOPES)[number];
 
 /** A part of a dataset. */
 export interface Slice {

@@ -14,6 +14,9 @@ export type ServiceRoute =
   | 'download-slice'
   | 'openapi';
 
+/** The most entries of the download history that the service gives at once (docs/service.md, "Limits"). */
+export const MAX_HISTORY = 500;
+
 /** What a response says of the rate limit of its route. Times are milliseconds from now; null: it does not say. */
 export interface RateLimitReport {
   /** The service refused the request for the limit (429). */

@@ -14,6 +14,7 @@ const FOR_CONNECTORS = [
   'src/types/index.ts',
   'src/common/errors.ts',
   'src/common/retry.ts',
+  'src/common/rate-limits.ts',
   // The machine, not the pipeline: a file that grows, and which process owns what.
   'src/common/spool.ts',
   'src/common/process-identity.ts',

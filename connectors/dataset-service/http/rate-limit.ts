@@ -1,6 +1,7 @@
 /** Keeps the requests of one process and one key within the service's rate limits, in memory. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { asDomainsyncError, DomainsyncError } from '../../../src/common/errors.ts';
+import { asDomainsyncError } from '../../../src/common/errors.ts';
+import { MAX_WAIT_MS, usedUp, WINDOW_MS, waitAfterRefusal } from '../../../src/common/rate-limits.ts';
 import type { RateLimiter, RateLimitReport, ServiceRoute } from '../../../src/types/index.ts';
 import { ENDPOINTS } from '../endpoints.ts';
 
@@ -8,13 +9,6 @@ import { ENDPOINTS } from '../endpoints.ts';
 export const LIMITS = Object.fromEntries(
   Object.entries(ENDPOINTS).map(([route, { limit }]) => [route, limit]),
 ) as Readonly<Record<ServiceRoute, number>>;
-
-/** Half a second over the minute: a request may travel longer than one a minute later, and count as later at the service. */
-const WINDOW_MS = 60_500;
-/** The longest wait for one request. Beyond it the error says how long the wait would be. */
-const MAX_WAIT_MS = 15 * 60_000;
-/** The wait after a 429 without a time, as a share of the window: the attempts of one retry budget then span the minute. */
-const BLIND_SHARE = 1 / 6;
 
 interface LocalLimiterOptions {
   readonly limits?: Partial<Record<ServiceRoute, number>>;
@@ -43,7 +37,7 @@ export function createLocalRateLimiter(options: LocalLimiterOptions = {}): RateL
         for (let waited = false; ; waited = true) {
           const wait = window.wait(performance.now());
           if (wait <= 0) break;
-          if (wait > maxWaitMs) throw tooLong(route, wait);
+          if (wait > maxWaitMs) throw usedUp(route, wait);
           if (!waited) onWait?.(route, wait);
           await orAborted(sleep(wait, undefined, { signal }), signal);
         }
@@ -70,11 +64,6 @@ async function orAborted(event: Promise<unknown>, signal: AbortSignal): Promise<
     signal.removeEventListener('abort', onAbort);
   }
   if (signal.aborted) throw asDomainsyncError(signal.reason);
-}
-
-function tooLong(route: ServiceRoute, wait: number): DomainsyncError {
-  const message = `the rate limit of ${route} requests is used up for another ${Math.ceil(wait / 1000)} s`;
-  return new DomainsyncError('SOURCE_RATE_LIMITED', message, { retryAfter: wait });
 }
 
 /** The sliding window of one route. Times are milliseconds of a monotonic clock. */
@@ -119,10 +108,10 @@ class RouteWindow {
     if (this.#quota !== null) this.#quota.left -= 1;
   }
 
-  report({ limited, remaining, resetMs, retryAfterMs }: RateLimitReport, now: number): void {
+  report(report: RateLimitReport, now: number): void {
+    const { limited, remaining, resetMs } = report;
     if (limited) {
-      const wait = retryAfterMs ?? resetMs ?? this.#windowMs * BLIND_SHARE;
-      this.#closedUntil = Math.max(this.#closedUntil, now + wait);
+      this.#closedUntil = Math.max(this.#closedUntil, now + waitAfterRefusal(report, this.#windowMs));
     } else if (remaining !== null && resetMs !== null) {
       if (this.#quota === null || this.#quota.until <= now) this.#quota = { left: remaining, until: now + resetMs };
       // Responses overtake each other, and do not count requests that are still on their way: the least number holds.

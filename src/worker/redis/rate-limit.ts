@@ -1,16 +1,10 @@
 /** The rate limits of the service, kept by all workers that share its key: a window of requests in Redis for each route. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { asDomainsyncError, DomainsyncError } from '../../common/errors.ts';
+import { asDomainsyncError } from '../../common/errors.ts';
+import { MAX_WAIT_MS, usedUp, WINDOW_MS, waitAfterRefusal } from '../../common/rate-limits.ts';
 import type { RateLimiter, ServiceRoute } from '../../types/index.ts';
 import { limitKey } from './keys.ts';
-
-/** Half a second over the minute: of two requests a minute apart the first may travel longer, and count as later. */
-const WINDOW_MS = 60_500;
-/** Nobody waits longer than this for one request: the error tells how long it would be. */
-const MAX_WAIT_MS = 15 * 60_000;
-/** After a refusal that names no time: the tries of one retry budget then span the minute. */
-const BLIND_SHARE = 1 / 6;
 
 /**
  * Counts a request if it may be sent now. Times are those of Redis, which all workers share.
@@ -86,7 +80,7 @@ export function createSharedRateLimiter(options: SharedLimiterOptions): RateLimi
         if (wait === null) return local.acquire(route, signal);
         const milliseconds = Number(wait);
         if (milliseconds <= 0) return;
-        if (milliseconds > MAX_WAIT_MS) throw tooLong(route, milliseconds);
+        if (milliseconds > MAX_WAIT_MS) throw usedUp(route, milliseconds);
         if (!told) onWait?.(route, milliseconds);
         await sleep(milliseconds, undefined, { signal }).catch((error: unknown) => {
           throw asDomainsyncError(signal.aborted ? signal.reason : error);
@@ -94,16 +88,11 @@ export function createSharedRateLimiter(options: SharedLimiterOptions): RateLimi
       }
     },
     async report(route, report) {
-      const { limited, remaining, resetMs, retryAfterMs } = report;
-      const wait = retryAfterMs ?? resetMs ?? windowMs * BLIND_SHARE;
+      const { limited, remaining, resetMs } = report;
+      const wait = waitAfterRefusal(report, windowMs);
       await redis
         .eval(TOLD, 1, said(route), limited ? 1 : 0, remaining ?? '', resetMs ?? '', wait)
         .catch(() => local.report(route, report));
     },
   };
-}
-
-function tooLong(route: ServiceRoute, wait: number): DomainsyncError {
-  const message = `the rate limit of ${route} requests is used up for another ${Math.ceil(wait / 1000)} s`;
-  return new DomainsyncError('SOURCE_RATE_LIMITED', message, { retryAfter: wait });
 }
