@@ -1,4 +1,4 @@
-/** The command line's entry: joins configuration, connectors and commands, with the rest of src/composition/. */
+/** The command line's entry: joins configuration, connectors and commands with src/composition/. */
 import { join, resolve } from 'node:path';
 import { CommanderError } from 'commander';
 import { passOnCompileCache } from '../config/compile-cache.ts';
@@ -22,7 +22,7 @@ export async function main(argv: readonly string[], times: Partial<Times> = {}):
   const controller = new AbortController();
   let exitCode = 0;
   const onSignal = (): void => {
-    // The second one does not wait for what the first one began to end.
+    // A second signal does not wait for the shutdown that the first one started.
     if (controller.signal.aborted) process.exit(130);
     controller.abort(interrupted());
   };
@@ -36,7 +36,7 @@ export async function main(argv: readonly string[], times: Partial<Times> = {}):
     clickhouse: (options) => withConfig(options, false, signal, serveClickHouse),
     demo: (options) => demo(options, signal),
     worker: async (options) => {
-      // Loaded when asked for: the other commands do without queues and pages.
+      // Loaded on demand: the other commands need no queues or pages.
       const { worker } = await import('./composition/worker.ts');
       return worker(options, signal, times);
     },
@@ -55,7 +55,7 @@ export async function main(argv: readonly string[], times: Partial<Times> = {}):
   return streams.end(exitCode);
 }
 
-/** Loads the configuration, runs the action, and closes whatever it opened. Errors are told with its secrets redacted. */
+/** Loads the configuration, runs the action, and closes whatever it opened. Errors are shown with its secrets redacted. */
 async function withConfig(
   options: GlobalOptions,
   need: ServiceNeed,
@@ -85,7 +85,7 @@ async function serveClickHouse({ app, config, clickhouse }: Opened): Promise<num
 }
 
 async function demo(options: GlobalOptions, signal: AbortSignal): Promise<number> {
-  // Loaded when asked for: a load's memory should not hold a data generator.
+  // Loaded on demand, so that a data generator takes no memory during a load.
   const { demoCommand } = await import('./cli/commands/demo.ts');
   const openDemo = async (path: string, env: Readonly<Record<string, string>>): Promise<DemoApp> => {
     const opened = open(loadConfig({ path, env, needs: { service: true } }), options, signal);

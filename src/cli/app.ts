@@ -1,11 +1,11 @@
-/** What commands work with. src/composition/ fills it; commands know neither configuration nor vendors. */
+/** What commands work with. src/composition/ provides it; commands know neither configuration nor vendors. */
 import type { Pipeline, PipelineContext } from '../pipeline/context.ts';
 import type { DiskSpace, Orphan, RemoteFile, RequestsLeft, Target } from '../types/index.ts';
 import type { TextSink } from './output.ts';
 
 /** One pipeline of the configuration, as commands see it. */
 export interface PipelineHandle extends Pipeline {
-  /** The server behind its destinations, asked for its version. @throws as `destinations` */
+  /** Asks the server behind its destinations for its version. @throws as `destinations` */
   server(): Promise<ServerFacts>;
 }
 
@@ -17,15 +17,15 @@ export interface ServerFacts {
 export interface App extends PipelineContext {
   /** In the order of the configuration file. */
   readonly pipelines: readonly PipelineHandle[];
-  /** Whether the disk has room for the download of a file. Makes nothing there. @throws CONFIG_INVALID */
+  /** Whether the disk has room for the download of a file. Creates nothing there. @throws CONFIG_INVALID */
   diskSpace(target: Target, file: RemoteFile): Promise<DiskSpace>;
   requestsLeft(): readonly RequestsLeft[];
-  /** What pipelines left in ClickHouse that the configuration does not have any more. @throws DESTINATION_* */
+  /** What pipelines that are no longer configured left in ClickHouse. @throws DESTINATION_* */
   orphans(): Promise<readonly Orphan[]>;
   /** stdout. */
   readonly out: TextSink;
   /** One JSON document on stdout instead of tables. */
   readonly json: boolean;
-  /** Takes every secret of the configuration out of a text. */
+  /** Removes every secret of the configuration from a text. */
   readonly redact: (text: string) => string;
 }

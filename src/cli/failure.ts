@@ -1,10 +1,10 @@
-/** How a command that failed says so. */
+/** How a failed command reports its error. */
 import type { CommanderError } from 'commander';
 import { DomainsyncError } from '../common/errors.ts';
 import { errorDocument, formatError, printJson } from './output.ts';
 import type { GlobalOptions } from './program.ts';
 
-/** Commander has told it on stderr already; `--json` promises a document whatever happens. @returns the exit code */
+/** Commander has already written to stderr. `--json` promises a document in every case. @returns the exit code */
 export function tellUsage(error: CommanderError, argv: readonly string[]): number {
   if (error.exitCode === 0) return 0;
   const usage = new DomainsyncError('USAGE', error.message);

@@ -7,7 +7,7 @@ import type { SpooledFile } from '../types/index.ts';
 
 const DATE_AT_END = /(\d{4}-\d{2}-\d{2})\.jsonl(?:\.zst)?$/i;
 
-/** @throws USAGE when there is no such file, its ending says nothing, or no date is to be had */
+/** @throws USAGE when there is no such file, its ending is unknown, or it has no date */
 export function localFile(path: string, fileDate: string | undefined): SpooledFile {
   const name = basename(path);
   const date = fileDate ?? DATE_AT_END.exec(name)?.[1];
@@ -31,7 +31,7 @@ export function localFile(path: string, fileDate: string | undefined): SpooledFi
   return openLocalFile(path, { name, date, size, etag: null, lastModified: null });
 }
 
-/** Within what a table's Date column and `_version` can hold. */
+/** Within the range of a table's Date column and `_version`. */
 function isCalendarDate(date: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(date) || date < '1970-01-01' || date > '2149-06-06') return false;
   const time = Date.parse(`${date}T00:00:00Z`);

@@ -1,7 +1,7 @@
-/** What options of the command line take. */
+/** Parsers for values of command-line options. */
 import { InvalidArgumentError } from 'commander';
 
-/** A parser of whole numbers within bounds, for commander. */
+/** A parser for commander of whole numbers within bounds. */
 export function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {
     const value = Number(text);

@@ -1,19 +1,19 @@
-/** What a person or a program reads on stdout, and how errors are shown: tables and JSON. */
+/** Output on stdout as tables and JSON, and how errors are shown. */
 import type { DomainsyncError } from '../common/errors.ts';
 import { formatNumber } from '../common/format.ts';
 import { printable, printableLines, UNPRINTABLE } from '../common/printable.ts';
 
-/** Anything that takes text; `process.stdout`, or a test's own. */
+/** Anything that takes text: `process.stdout`, or a test's own sink. */
 export interface TextSink {
   write(text: string): unknown;
-  /** Columns of a terminal; undefined elsewhere. */
+  /** Width of a terminal; undefined elsewhere. */
   readonly columns?: number | undefined;
 }
 
 /** One cell of a table. null is shown as `-`, a boolean as `yes` or `no`. */
 export type Cell = string | number | bigint | boolean | null;
 
-/** A table with a line for the heads, columns as wide as their widest cell, numbers on the right. */
+/** A table with a header line, columns as wide as their widest cell, and numbers right-aligned. */
 export function printTable(
   heads: readonly string[],
   rows: readonly (readonly Cell[])[],
@@ -23,8 +23,8 @@ export function printTable(
 }
 
 /**
- * The lines of a table. Where it is wider than `limit` columns, the widest text columns are cut, but not below 8:
- * a table that is read by another program (no limit) is never cut.
+ * The lines of a table. If it is wider than `limit` columns, the widest text columns are cut, but not below 8. A table for
+ * another program (no limit) is never cut.
  */
 export function formatTable(
   heads: readonly string[],
@@ -81,11 +81,13 @@ function padded(text: string, width: number, right: boolean): string {
 
 const GRAPHEMES = new Intl.Segmenter('en', { granularity: 'grapheme' });
 
-/** Two columns on a terminal: Hangul, CJK, kana, fullwidth forms, pictures (Unicode's East Asian Width W and F). */
+/**
+ * Characters two columns wide on a terminal: Hangul, CJK, kana, fullwidth forms, pictures (Unicode's East Asian Width W and F).
+ */
 const WIDE =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{1f1e6}-\u{1f1ff}\u{20000}-\u{3fffd}]|^\p{Emoji_Presentation}|\ufe0f/u;
 
-/** Columns that a printable text takes on a terminal. */
+/** The width of a printable text on a terminal, in columns. */
 export function displayWidth(text: string): number {
   // Nearly everything printed is ASCII, where one character is one column.
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
@@ -96,7 +98,7 @@ export function displayWidth(text: string): number {
   return width;
 }
 
-/** One JSON document. Characters that a terminal would act on are written as JSON's own escapes. */
+/** One JSON document. Characters that a terminal would act on are written as JSON escapes. */
 export function printJson(value: unknown, out: TextSink = process.stdout): void {
   const json = JSON.stringify(value, (_key, inner) => (typeof inner === 'bigint' ? inner.toString() : inner), 2);
   const safe = json.replace(UNPRINTABLE, (character) => {
@@ -107,11 +109,11 @@ export function printJson(value: unknown, out: TextSink = process.stdout): void 
 }
 
 interface ErrorFormat {
-  /** Also tell what caused it, with stacks. */
+  /** Also show the causes, with stacks. */
   readonly debug?: boolean;
 }
 
-/** An error in lines: its code, what happened, what to do, and the causes where asked for. Ends without a newline. */
+/** An error in lines: its code, what happened, what to do, and the causes if requested. Ends without a newline. */
 export function formatError(
   error: DomainsyncError,
   redact: (text: string) => string,
@@ -119,11 +121,11 @@ export function formatError(
 ): string {
   const lines = [`error ${error.code}: ${error.message}`, `what to do: ${error.hint}`];
   if (debug) lines.push(...causes(error));
-  // Redacted before characters are escaped: a secret with such a character would not be found after.
+  // Redact before escaping: afterwards a secret with such a character would not be found.
   return lines.map((line) => printableLines(redact(line)).replaceAll('\n', '\n  ')).join('\n');
 }
 
-/** The same for `--json`: goes to stdout as the one document. */
+/** The same for `--json`, as the one document on stdout. */
 export function errorDocument(error: DomainsyncError, redact: (text: string) => string): Record<string, unknown> {
   const { code, exitCode, retryable } = error;
   return { error: { code, message: redact(error.message), hint: redact(error.hint), exitCode, retryable } };
@@ -133,7 +135,7 @@ function causes(error: DomainsyncError): string[] {
   const lines = [error.stack ?? ''];
   const seen = new Set<unknown>([error]);
   let cause: unknown = error.cause;
-  // A cause may be anything that was thrown, and a chain may lead back into itself.
+  // A cause may be any thrown value, and a chain may be circular.
   while (cause !== undefined && !seen.has(cause)) {
     seen.add(cause);
     lines.push(`caused by ${cause instanceof Error ? (cause.stack ?? cause.message) : String(cause)}`);

@@ -1,4 +1,4 @@
-/** The command line as a whole: global options, and every command with what runs it. */
+/** The whole command line: global options, and every command with its action. */
 import { Command, Option } from 'commander';
 import { LOG_LEVELS, type LogLevel } from '../common/logger.ts';
 import type { App } from './app.ts';
@@ -13,16 +13,16 @@ export interface GlobalOptions {
   readonly logFormat: 'text' | 'json';
 }
 
-/** What the composition root does for the commands. Each action gives the exit code. */
+/** What the composition root does for the commands. Each action returns the exit code. */
 interface Actions {
   readonly version: string;
   readonly signal: AbortSignal;
-  /** Loads the configuration, and runs a command that needs no more than an App. */
+  /** Loads the configuration and runs a command that needs only an App. */
   run(options: GlobalOptions, need: ServiceNeed, command: (app: App) => Promise<number>): Promise<number>;
   clickhouse(options: GlobalOptions): Promise<number>;
   worker(options: GlobalOptions): Promise<number>;
   demo(options: GlobalOptions): Promise<number>;
-  /** Told the exit code of the command that ran. */
+  /** Called with the exit code of the command that ran. */
   done(code: number): void;
 }
 

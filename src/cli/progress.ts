@@ -1,4 +1,4 @@
-/** How far a load is: bars on a terminal, a line every ten seconds elsewhere, or nothing. */
+/** Shows the progress of a load: bars on a terminal, a line every ten seconds elsewhere, or nothing. */
 import cliProgress from 'cli-progress';
 import { printable } from '../common/printable.ts';
 import { ProgressMeter } from '../pipeline/progress-meter.ts';
@@ -6,7 +6,7 @@ import type { Progress } from '../types/index.ts';
 
 /** Progress on the terminal, or in the log. */
 interface ShownProgress extends Progress {
-  /** The same stream for others (the log): what they write appears above the bars instead of in them. */
+  /** Wraps a stream for other writers (the log), whose text then appears above the bars instead of in them. */
   above(stream: TextStream): TextStream;
 }
 
@@ -15,12 +15,12 @@ interface TextStream {
 }
 
 interface ProgressOptions {
-  /** Where bars are drawn; `process.stderr`. */
+  /** Where bars are drawn: `process.stderr`. */
   readonly stream: NodeJS.WritableStream;
   readonly isTTY: boolean;
   /** Where plain lines go. */
   readonly log: { info(fields: object, message: string): void };
-  /** Milliseconds since some moment. Default: a clock that no change of the time of day moves. */
+  /** Milliseconds since some moment. Default: a monotonic clock. */
   readonly now?: () => number;
   /** Show nothing: `--json`, or a log level that hides plain lines. */
   readonly quiet?: boolean;
@@ -29,10 +29,10 @@ interface ProgressOptions {
 /** Time between two plain lines, in milliseconds. */
 export const LINE_EVERY = 10_000;
 
-/** How often a line may become due unseen: a load that hangs sends no updates, and must be seen to hang. */
+/** How often due lines are checked for. A hanging load sends no updates, and must be seen to hang. */
 const TICK = 1000;
 
-/** Made once by a command; shows any number of files at once. */
+/** Created once by a command; shows any number of files at once. */
 export function createProgress(options: ProgressOptions): ShownProgress {
   const { quiet = false, now = () => performance.now() } = options;
   if (quiet) return { start: () => ({ update: () => {}, stop: () => {} }), above: (stream) => stream };
@@ -67,7 +67,7 @@ function lines(log: ProgressOptions['log'], now: () => number): ShownProgress {
 const BAR_WIDTH = 20;
 
 function bars(stream: NodeJS.WritableStream, now: () => number): ShownProgress {
-  // Made with the first bar and stopped with the last: its timer redraws, and would keep the process alive.
+  // Created with the first bar and stopped with the last: its redraw timer would keep the process alive.
   let multi: cliProgress.MultiBar | null = null;
   let active = 0;
   return {
@@ -107,7 +107,7 @@ function multiOptions(stream: NodeJS.WritableStream): cliProgress.Options {
   return {
     stream,
     fps: 5,
-    // Bars are drawn anew after a line above them, also when they have not changed.
+    // Redraws the bars after a line above them, even when they have not changed.
     forceRedraw: true,
     clearOnComplete: true,
     hideCursor: true,
@@ -117,7 +117,7 @@ function multiOptions(stream: NodeJS.WritableStream): cliProgress.Options {
   };
 }
 
-/** Lines are not wrapped while bars stand, and a line takes the place of a bar: wrap again, and clear what is behind. */
+/** Line wrap is off while bars are shown, and a line replaces a bar. Turn wrap on again and clear the rest of the line. */
 function aboveBars(text: string): string {
   return `\u001b[?7h${text.replaceAll('\n', '\u001b[K\n')}\u001b[?7l`;
 }

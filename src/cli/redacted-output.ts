@@ -1,9 +1,9 @@
-/** stdout for what others wrote. */
+/** stdout for text from others. */
 
 import type { App } from './app.ts';
 import type { TextSink } from './output.ts';
 
-/** stdout, without the secrets of the configuration: a service may repeat the key that it was sent. */
+/** stdout with the configuration's secrets removed: a service may repeat the key it was sent. */
 export function redacted({ out, redact }: Pick<App, 'out' | 'redact'>): TextSink {
   return {
     write: (text) => out.write(redact(text)),

@@ -1,4 +1,4 @@
-/** The command line: which commands there are, with their arguments and options. What they do is in files of their own. */
+/** Registers the commands with their arguments and options. Their implementations are in separate files. */
 import { Argument, type Command } from 'commander';
 import { MAX_HISTORY, SLICE_SCOPES, type SliceScope } from '../types/index.ts';
 import type { App } from './app.ts';
@@ -7,10 +7,10 @@ import { rejectsCommand, statusCommand } from './commands/status.ts';
 import { syncCommand } from './commands/sync.ts';
 import { wholeNumber } from './options.ts';
 
-/** What a command needs of the configuration's service: all of it, nothing, or its URL with a key if there is one. */
+/** What a command needs of the configured service: all of it, nothing, or its URL with a key if there is one. */
 export type ServiceNeed = boolean | 'url';
 
-/** Runs a command with an App, and ends with the exit code that it gives. */
+/** Runs a command with an App and ends with the exit code it returns. */
 export type RunCommand = (need: ServiceNeed, command: (app: App) => Promise<number>) => Promise<void>;
 
 interface SyncFlags {
@@ -66,7 +66,9 @@ export function registerPipelineCommands(program: Command, run: RunCommand): voi
     .action((name: string | undefined) => run(false, (app) => rejectsCommand(app, name)));
 }
 
-/** `datasets`, `me`, `orders`, `downloads`, `preview`, `sample`, `contract`. Loaded when asked for: a load does without. */
+/**
+ * `datasets`, `me`, `orders`, `downloads`, `preview`, `sample`, `contract`. Loaded on demand, because a load does not need them.
+ */
 export function registerServiceCommands(program: Command, run: RunCommand): void {
   const account = () => import('./commands/account.ts');
   program

@@ -2,7 +2,10 @@
 import { DomainsyncError } from '../common/errors.ts';
 import type { PipelineHandle } from './app.ts';
 
-/** All when none is named, in the configuration's order; otherwise as named, each once. @throws USAGE */
+/**
+ * All pipelines in the configuration's order if none is named; otherwise the named ones in the order given, each once. @throws
+ * USAGE
+ */
 export function selectPipelines(all: readonly PipelineHandle[], names: readonly string[]): readonly PipelineHandle[] {
   const known = all.map((pipeline) => pipeline.name).join(', ') || 'none';
   if (names.length === 0 && all.length === 0) {

@@ -1,28 +1,28 @@
-/** Records of the service, whose fields are not known beforehand, for people: a table, or field by field. */
+/** Shows records of the service, whose fields are not known in advance, as a table or field by field. */
 
 import { formatNumber } from '../common/format.ts';
 import { printable } from '../common/printable.ts';
 import { type Entry, isRawNumber } from '../types/index.ts';
 import { type Cell, printTable, type TextSink } from './output.ts';
 
-/** A column of a table needs so much of a terminal's width to be readable. */
+/** Least width of a readable table column. */
 const LEAST_COLUMN = 12;
-/** Below this the usual six decimals would show next to nothing. */
+/** Below this, the usual six decimals would show almost nothing. */
 const SMALL = 0.001;
-/** Of a longer list as many are shown. */
+/** How many items of a longer list are shown. */
 const LIST_SHOWN = 4;
 
-/** The fields that records have, in the order in which they first come. */
+/** The fields of the records, in order of first appearance. */
 export function fieldsOf(records: readonly Entry[]): string[] {
   return [...new Set(records.flatMap((record) => Object.keys(record)))];
 }
 
-/** How many columns of such a width a terminal has room for; elsewhere there is room for all. */
+/** How many columns of this width fit on a terminal. Elsewhere all fit. */
 export function roomFor(out: TextSink, width: number = LEAST_COLUMN): number {
   return out.columns === undefined ? Number.POSITIVE_INFINITY : Math.floor(out.columns / width);
 }
 
-/** A table with the fields as columns; where a terminal is too narrow for it, one record below the other. */
+/** A table with the fields as columns. On a terminal too narrow for it, the records are listed one below the other. */
 export function printRecords(records: readonly Entry[], fields: readonly string[], out: TextSink): void {
   if (fields.length <= roomFor(out)) {
     const rows = records.map((record) => fields.map((field) => cellOf(field, record[field])));
@@ -38,12 +38,12 @@ export function printRecords(records: readonly Entry[], fields: readonly string[
   }
 }
 
-/** A document's fields, one on each line; those of objects in it as `user.email`. */
+/** A document's fields, one per line. Nested fields are named like `user.email`. */
 export function printDocument(document: unknown, out: TextSink): void {
   printFields(flattened('', document), out);
 }
 
-/** What is shown of a value in a line. Numbers of ids are no quantities. */
+/** How a value is shown in a line. Numeric ids are not formatted as quantities. */
 export function cellOf(field: string, value: unknown): Cell {
   if (value === undefined || value === null) return null;
   if (typeof value === 'string' || typeof value === 'boolean') return value;

@@ -1,32 +1,32 @@
-/** stdout and stderr that fail: what is under way goes on, since a load is worth more than what is told of it. */
+/** Handles failures of stdout and stderr. Running work continues, because a load matters more than its output. */
 import { setImmediate } from 'node:timers/promises';
 import { DomainsyncError } from '../common/errors.ts';
 import { formatError } from './output.ts';
 
 interface StandardStreams {
   /**
-   * Waits until all of stdout is written, and tells what was lost of it.
+   * Waits until all of stdout is written, and reports lost output.
    * @param exitCode of the command
-   * @returns the same; 1 where it is 0 and results were lost
+   * @returns the same; 1 if it is 0 and results were lost
    */
   end(exitCode: number): Promise<number>;
 }
 
-/** Keeps both from ending the process. To be called once, before anything is written. */
+/** Keeps failures of both streams from ending the process. Call it once, before anything is written. */
 export function keepStandardStreams(): StandardStreams {
   let lost: NodeJS.ErrnoException | null = null;
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // Who reads no further, such as `| head`, has what they wanted.
+    // A reader that stops early, such as `| head`, has what it wanted.
     if (error.code !== 'EPIPE') lost ??= error;
   });
-  // There is nowhere left to tell it.
+  // There is nowhere left to report it.
   process.stderr.on('error', () => {});
   return {
     async end(exitCode) {
       if (process.stdout.writableLength > 0) {
         await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
       }
-      // What a write failed with is told after it.
+      // A write's error is emitted after the write.
       await setImmediate();
       if (lost === null) return exitCode;
       const message = `the results cannot be written to stdout: ${lost.code ?? lost.message}`;

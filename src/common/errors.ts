@@ -1,6 +1,6 @@
 /**
- * Every error that a user can meet: a closed list of codes, each with its exit code (docs/contract.md, "Commands and exit codes"), whether waiting
- * and trying again can mend it, and what to do.
+ * Every error a user can meet: a closed list of codes. Each has its exit code (docs/contract.md, "Commands and exit codes"),
+ * whether a retry can fix it, and what to do.
  */
 
 import { openFilesCode, openFilesLimit } from './open-files.ts';
@@ -8,7 +8,7 @@ import { openFilesCode, openFilesLimit } from './open-files.ts';
 interface ErrorKind {
   readonly exitCode: number;
   readonly retryable: boolean;
-  /** What to do, for a person. A thrower that knows better gives its own. */
+  /** What to do, for a person. A thrower that knows better passes its own hint. */
   readonly hint: string;
 }
 
@@ -88,12 +88,12 @@ export const ERROR_KINDS = {
 
 export type ErrorCode = keyof typeof ERROR_KINDS;
 
-/** An error with a code of the closed list. `message` says what happened, `hint` what to do. Neither holds a secret. */
+/** An error with a code of the closed list. `message` says what happened, `hint` what to do. Neither contains a secret. */
 export class DomainsyncError extends Error {
   readonly code: ErrorCode;
   readonly hint: string;
   readonly retryable: boolean;
-  /** Milliseconds that the other side asked to wait, where it did. */
+  /** Milliseconds that the other side asked to wait, if it did. */
   readonly retryAfter: number | undefined;
 
   constructor(
@@ -115,8 +115,8 @@ export class DomainsyncError extends Error {
 }
 
 /**
- * Anything thrown, as a DomainsyncError: an abort is INTERRUPTED, what failed for want of open files is LOCAL_OPEN_FILES
- * whatever it was, what is not ours is UNEXPECTED.
+ * Converts anything thrown to a DomainsyncError: an abort to INTERRUPTED, any failure for lack of open files to LOCAL_OPEN_FILES,
+ * and foreign errors to UNEXPECTED.
  */
 export function asDomainsyncError(thrown: unknown): DomainsyncError {
   const lacking = openFilesCode(thrown);
@@ -142,8 +142,8 @@ function tooFewOpenFiles(cause: Error, own: boolean): DomainsyncError {
 }
 
 /**
- * For what is known to need many files: better said before than found out in the middle.
- * @throws LOCAL_OPEN_FILES where this process, and those it starts, may not open so many
+ * For work that is known to need many files: it is better to fail before than in the middle.
+ * @throws LOCAL_OPEN_FILES if this process and its children may not open that many
  */
 export function needOpenFiles(least: number, what: string): void {
   const limit = openFilesLimit();
@@ -151,12 +151,12 @@ export function needOpenFiles(least: number, what: string): void {
   throw new DomainsyncError('LOCAL_OPEN_FILES', `${what} needs up to ${least} open files, but the limit is ${limit}`);
 }
 
-/** The reason that an aborted run's signal carries. */
+/** The reason in an aborted run's signal. */
 export function interrupted(): DomainsyncError {
   return new DomainsyncError('INTERRUPTED', 'the run was interrupted');
 }
 
-/** Codes of OpenSSL and Node, on errors of a connection, for a certificate whose issuer is not known here. */
+/** Codes of OpenSSL and Node on connection errors for a certificate from an unknown issuer. */
 export const UNTRUSTED_ISSUER_CODES: ReadonlySet<string> = new Set([
   'CERT_UNTRUSTED',
   'CERT_SIGNATURE_FAILURE',

@@ -2,7 +2,7 @@
 
 const NUMBER = new Intl.NumberFormat('en-US', { maximumFractionDigits: 6 });
 
-/** `1,234,567`; up to six decimals. */
+/** `1,234,567`, with up to six decimals. */
 export function formatNumber(value: number | bigint): string {
   return NUMBER.format(value);
 }
@@ -13,7 +13,7 @@ const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
 export function formatBytes(bytes: number): string {
   let value = bytes;
   let unit = 0;
-  // 999.95 would be written as 1000.0 of the smaller unit.
+  // 999.95 would otherwise become 1000.0 of the smaller unit.
   while (value >= 999.5 && unit < BYTE_UNITS.length - 1) {
     value /= 1000;
     unit += 1;

@@ -1,4 +1,4 @@
-/** Unsigned LEB128, seven bits a byte: lengths in ClickHouse's binary formats, in packed rejects and in Kafka's records. */
+/** Unsigned LEB128, seven bits per byte: lengths in ClickHouse's binary formats, in packed rejects and in Kafka's records. */
 
 /** @param value up to 2^32 - 1 */
 export function leb128(value: number): Uint8Array<ArrayBuffer> {

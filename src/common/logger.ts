@@ -1,4 +1,4 @@
-/** The log: pino, on stderr, as lines for people or as JSON, without secrets and without control characters. */
+/** The log: pino, on stderr, as text lines or JSON, without secrets and control characters. */
 import { type Logger, pino } from 'pino';
 import { printable } from './printable.ts';
 
@@ -9,7 +9,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 interface LoggerOptions {
   readonly level: LogLevel;
-  /** Takes secrets out of each line (config/redact.ts). */
+  /** Removes secrets from each line (config/redact.ts). */
   readonly redact: (text: string) => string;
   /** Where lines go. Default: stderr. */
   readonly stream?: { write(text: string): unknown };
@@ -17,7 +17,7 @@ interface LoggerOptions {
   readonly format?: 'text' | 'json';
 }
 
-/** A logger. `log.child({ pipeline })` names the pipeline in each of its lines; `log.error({ err }, text)` tells an error. */
+/** A logger. `log.child({ pipeline })` adds the pipeline to each line; `log.error({ err }, text)` logs an error. */
 export function createLogger({ level, redact, stream = process.stderr, format = 'text' }: LoggerOptions): Logger {
   const stacks = level === 'trace' || level === 'debug';
   const destination = {
@@ -29,19 +29,19 @@ export function createLogger({ level, redact, stream = process.stderr, format = 
   return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination);
 }
 
-/** JSON stays JSON: what a terminal would act on is escaped as JSON does it. */
+/** The line stays valid JSON: what a terminal would act on is written as JSON escapes. */
 function safeJson(line: string): string {
   return line.replace(/[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
   });
 }
 
-/** `2026-01-31T10:20:30.123Z WARN  dns: what happened  key=value`, with an error's stack below where asked for. */
+/** `2026-01-31T10:20:30.123Z WARN  dns: what happened  key=value`, followed by an error's stack if requested. */
 function toText(line: string, redact: (text: string) => string, stacks: boolean): string {
   const record = JSON.parse(line) as Record<string, unknown>;
   const { time, level, msg, pipeline, err, ...others } = record;
   const name = pino.levels.labels[Number(level)]?.toUpperCase() ?? String(level);
-  // Redacted before characters are escaped: a secret with such a character would not be found after.
+  // Redact before escaping: afterwards a secret with such a character would not be found.
   const clean = (value: unknown): string =>
     printable(redact(typeof value === 'string' ? value : JSON.stringify(value)));
   const parts = [`${String(time)} ${name.padEnd(5)}`];

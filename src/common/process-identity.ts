@@ -1,12 +1,12 @@
-/** Who owns something that outlives a process: a lock file, a staging table. */
+/** Identifies the owner of something that outlives a process: a lock file, a staging table. */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 
-/** Names one process for good. Plain JSON. */
+/** Identifies one process for good. Plain JSON. */
 export interface ProcessIdentity {
   readonly host: string;
   readonly pid: number;
-  /** Linux: the boot, the pid namespace and the start time make the number unique. Absent elsewhere. */
+  /** Linux: the boot, the pid namespace and the start time make the pid unique. Absent elsewhere. */
   readonly boot?: string;
   readonly namespace?: string;
   /** Clock ticks between boot and start. */
@@ -21,7 +21,7 @@ export async function processIdentity(): Promise<ProcessIdentity> {
   return ownIdentity();
 }
 
-/** Files under /proc are answered by the kernel without a disk, so reading them at once blocks nothing. */
+/** The kernel answers reads under /proc without a disk, so synchronous reads do not block. */
 function ownIdentity(): ProcessIdentity {
   const plain = { host: hostname(), pid: process.pid };
   try {
@@ -35,9 +35,9 @@ function ownIdentity(): ProcessIdentity {
 }
 
 /**
- * Whether a process lives, as far as this one can tell. Exact on the same boot of the same Linux and in the same pid
- * namespace; 'unknown' from another machine, container or boot, and for anything that is no identity. A zombie is
- * dead: it can hold nothing any more.
+ * Whether a process is alive, as far as this one can tell. Exact on the same boot of the same Linux and in the same pid
+ * namespace. 'unknown' for another machine, container or boot, and for anything that is not an identity. A zombie is dead: it
+ * cannot hold anything any more.
  */
 export function isAlive(identity: unknown): 'alive' | 'dead' | 'unknown' {
   if (!isIdentity(identity)) return 'unknown';
@@ -46,7 +46,7 @@ export function isAlive(identity: unknown): 'alive' | 'dead' | 'unknown' {
   if (identity.boot === undefined) return identity.host === self.host ? answersSignals(identity.pid) : 'unknown';
   const stat = processStat(identity.pid);
   if (stat !== null) return stat.started === identity.started && !stat.ended ? 'alive' : 'dead';
-  // With /proc mounted hidepid, processes of other users are not listed though they live; a signal still finds them.
+  // With /proc mounted hidepid, processes of other users are alive but not listed. A signal still finds them.
   return answersSignals(identity.pid) === 'dead' ? 'dead' : 'unknown';
 }
 
@@ -56,7 +56,7 @@ function isIdentity(value: unknown): value is ProcessIdentity {
   return typeof host === 'string' && typeof pid === 'number' && Number.isInteger(pid) && pid > 0;
 }
 
-/** Signal 0 reaches zombies too and another process under a used-again pid: good enough where there is no /proc. */
+/** Signal 0 also reaches zombies, and another process that reuses the pid. That is good enough without /proc. */
 function answersSignals(pid: number): 'alive' | 'dead' {
   try {
     process.kill(pid, 0);
@@ -75,8 +75,8 @@ function processStat(pid: number): { ended: boolean; started: number } | null {
 }
 
 /**
- * State and start time (fields 3 and 22 of proc_pid_stat(5)). The name in field 2 may hold spaces and parentheses, so
- * fields are counted from its last closing one.
+ * State and start time (fields 3 and 22 of proc_pid_stat(5)). The name in field 2 may contain spaces and parentheses, so fields
+ * are counted from its last closing parenthesis.
  */
 export function parseProcessStat(text: string): { ended: boolean; started: number } | null {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');

@@ -1,12 +1,15 @@
-/** What limiters of requests have in common, whatever they share: one process, or all workers. */
+/** What request limiters have in common, for one process or for all workers. */
 import type { RateLimitReport, ServiceRoute } from '../types/index.ts';
 import { DomainsyncError } from './errors.ts';
 
-/** Milliseconds. Half a second over the minute: a request may travel longer than one a minute later, and count as later at the service. */
+/**
+ * Milliseconds. Half a second over a minute: a request may take longer to arrive than one sent a minute later, and count as later
+ * at the service.
+ */
 export const WINDOW_MS = 60_500;
-/** The longest wait for one request, in milliseconds. Beyond it the error says how long the wait would be. */
+/** The longest wait for one request, in milliseconds. Beyond it the error reports the wait. */
 export const MAX_WAIT_MS = 15 * 60_000;
-/** The wait after a 429 without a time, as a share of the window: the attempts of one retry budget then span the minute. */
+/** The wait after a 429 without a time, as a share of the window: one retry budget's attempts then span the minute. */
 const BLIND_SHARE = 1 / 6;
 
 /** Milliseconds to wait after a refusal. */

@@ -1,14 +1,14 @@
-/** The one retry policy: a pure function of codes and counts, and the one loop that uses it. */
+/** The one retry policy: a pure function of codes and counts, and the loop that uses it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainsyncError, type ErrorCode } from './errors.ts';
 
 /** How patient one kind of work is. Times in milliseconds. */
 export interface RetryPolicy {
-  /** Failures in a row, without progress in between, after which the error is final. */
+  /** How many failures in a row, without progress in between, make the error final. */
   readonly attempts: number;
   readonly firstDelay: number;
   readonly maxDelay: number;
-  /** A longer wait asked for by the other side is final at once. */
+  /** If the other side asks for a longer wait, the error is final at once. */
   readonly maxRetryAfter: number;
 }
 
@@ -20,9 +20,9 @@ export const DEFAULT_RETRY_POLICY: RetryPolicy = {
 };
 
 /**
- * How long to wait before the next try, or null to give up. Exponential with jitter in its upper half, so that
- * clients that failed together do not come back together; a wait that the other side named is a lower bound.
- * @param failures failures in a row, this one included
+ * How long to wait before the next try, or null to give up. Exponential, with jitter in the upper half so that clients that
+ * failed together do not return together. A wait that the other side requested is a lower bound.
+ * @param failures failures in a row, including this one
  * @param random in [0, 1)
  */
 export function retryDelay(
@@ -39,16 +39,16 @@ export function retryDelay(
 }
 
 interface RetryOptions {
-  /** May depend on what went wrong: some faults are worth a longer wait, and after some nothing may be repeated. */
+  /** May depend on the error: some deserve a longer wait, and after some nothing may be repeated. */
   readonly policy?: RetryPolicy | ((error: DomainsyncError) => RetryPolicy);
   readonly signal: AbortSignal;
-  /** Told of each wait, for the log. */
+  /** Called for each wait, for the log. */
   readonly onRetry?: (error: DomainsyncError, failures: number, delay: number) => void;
 }
 
 /**
- * Runs `attempt` until it returns. `attempt` calls `progressed` when it got further: the budget of failures refills,
- * so that hours of work survive many short faults. Throws the last error when the policy gives up.
+ * Runs `attempt` until it returns. `attempt` calls `progressed` when it has made progress. That resets the failure count, so
+ * hours of work survive many short faults. Throws the last error when the policy gives up.
  */
 export async function withRetry<T>(
   attempt: (progressed: () => void) => Promise<T>,

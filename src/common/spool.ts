@@ -1,17 +1,17 @@
-/** Files on the local disk that can be read while they still grow: one writer, any number of readers. */
+/** Files on the local disk that can be read while they grow: one writer, any number of readers. */
 import { statSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import type { Compression, RemoteFile, SpooledFile } from '../types/index.ts';
 import { asDomainsyncError, DomainsyncError, interrupted } from './errors.ts';
 
-/** What a reader gets at once, at most. */
+/** The most a reader gets at once. */
 const READ_BYTES = 1024 * 1024;
 
 type GrowingState = 'growing' | 'complete' | 'failed';
 
 /**
- * What a writer tells its readers, and the readers. The writer writes through the handle and then says how far it got;
- * readers wait for that word, they never ask again and again. growing -> complete, or growing -> failed.
+ * Connects a writer to its readers. The writer writes through the handle and then reports how far it got. Readers wait for that
+ * report instead of polling. growing -> complete, or growing -> failed.
  */
 export class GrowingFile {
   readonly #handle: FileHandle;
@@ -20,13 +20,13 @@ export class GrowingFile {
   #failure: DomainsyncError | undefined;
   readonly #waiting = new Set<() => void>();
 
-  /** @param handle open for reading at least; owned from here on, closed by close(). @param written bytes there already */
+  /** @param handle open for reading at least; owned from here on, closed by close(). @param written bytes already there */
   constructor(handle: FileHandle, written: number) {
     this.#handle = handle;
     this.#written = written;
   }
 
-  /** Bytes that readers may have. */
+  /** How many bytes readers may have. */
   get written(): number {
     return this.#written;
   }
@@ -47,7 +47,7 @@ export class GrowingFile {
     this.#notify();
   }
 
-  /** No more bytes will come: readers throw, and so do later ones. The first failure stands. */
+  /** No more bytes will come: current and later readers throw. The first failure stands. */
   fail(failure: DomainsyncError): void {
     if (this.#failure === undefined) {
       this.#state = 'failed';
@@ -57,8 +57,8 @@ export class GrowingFile {
   }
 
   /**
-   * The bytes from the start, each in a buffer of its own.
-   * @throws what the writer failed with, INTERRUPTED on abort and after close(), LOCAL_DISK
+   * The bytes from the start, each chunk in its own buffer.
+   * @throws the writer's failure, INTERRUPTED on abort and after close(), LOCAL_DISK
    */
   async *read(signal: AbortSignal): AsyncGenerator<Buffer, void, undefined> {
     let position = 0;
@@ -110,7 +110,7 @@ export class GrowingFile {
     for (const wake of this.#waiting) wake();
   }
 
-  /** Resolves at the next word of the writer, or at the abort. */
+  /** Resolves at the writer's next report, or on abort. */
   #change(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {
@@ -125,8 +125,8 @@ export class GrowingFile {
 }
 
 /**
- * A local file as a spooled one, for `--from-file`; `.zst` is taken to be compressed, `.jsonl` not. discard() leaves it.
- * @throws USAGE when there is no such file, or its ending says nothing
+ * A local file as a spooled one, for `--from-file`. `.zst` counts as compressed, `.jsonl` as not. discard() keeps the file.
+ * @throws USAGE when there is no such file, or its ending is unknown
  */
 export function openLocalFile(path: string, file: RemoteFile): SpooledFile {
   const size = localSize(path);

@@ -1,4 +1,4 @@
-/** What commands and the worker work with, opened from a configuration. */
+/** Opens what commands and the worker need from a configuration. */
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { nearest } from '../../config/nearest.ts';
@@ -17,16 +17,16 @@ import { DEFAULT_BLOCK_BYTES } from '../pipeline/blocks.ts';
 import { selectColumns } from '../rows/columns.ts';
 import type { Destination, RateLimiter } from '../types/index.ts';
 
-/** domainsync's own. */
+/** domainsync's own version. */
 export const { version: VERSION } = createRequire(import.meta.url)('../../package.json') as { version: string };
 
-/** More have nothing to do: a block takes one thread 28 ms to decompress, and one 37 ms to encode [measured]; and each takes 80 MiB. */
+/** More would be idle: a thread takes 28 ms to decompress a block and 37 ms to encode it [measured]. Each takes 80 MiB. */
 const MOST_THREADS = 2;
 
-/** Keeps requests within the limits of what workers share, or of this process alone. */
+/** Keeps requests within the limits, across all workers or for this process alone. */
 type LimiterOver = (local: RateLimiter) => RateLimiter;
 
-/** A configuration with everything that was opened for it. */
+/** A configuration with everything opened for it. */
 export interface Opened {
   readonly app: App;
   readonly config: Config;
@@ -34,7 +34,7 @@ export interface Opened {
   close(): Promise<void>;
 }
 
-/** Nothing is opened before it is first asked for. */
+/** Opens nothing before its first use. */
 export function open(config: Config, options: GlobalOptions, signal: AbortSignal, limiterOver?: LimiterOver): Opened {
   const json = options.json === true;
   const redact = redactor(config);
@@ -51,7 +51,7 @@ export function open(config: Config, options: GlobalOptions, signal: AbortSignal
   let clickhouse: Promise<ClickHouse> | undefined;
   const openClickHouseOnce = (): Promise<ClickHouse> => {
     clickhouse ??= openConfigured(config, signal).catch((error: unknown) => {
-      // A worker lives on, and tries again.
+      // A worker lives on and tries again.
       clickhouse = undefined;
       throw error;
     });
@@ -67,7 +67,7 @@ export function open(config: Config, options: GlobalOptions, signal: AbortSignal
   };
   let kafka: Promise<Kafka> | undefined;
   const openKafkaOnce = (): Promise<Kafka> => {
-    // Loaded when asked for, as most pipelines do without.
+    // Loaded on demand: most pipelines do not use it.
     kafka ??= import('../../connectors/kafka/index.ts').then(({ openKafka }) => openKafka({ ...config.kafka, log }));
     return kafka;
   };
@@ -102,7 +102,7 @@ export function open(config: Config, options: GlobalOptions, signal: AbortSignal
     close: async () => {
       await service?.close();
       await (await kafka)?.close();
-      // One that could not be opened has been told of already.
+      // A failure to open was already reported.
       await clickhouse?.then((opened) => opened.close()).catch(() => {});
     },
   };

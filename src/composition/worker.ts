@@ -1,4 +1,4 @@
-/** The worker, and what it gets from a configuration each time that it is read. */
+/** The worker, and what it gets from each reading of the configuration. */
 import { loadConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import { recentRuns } from '../../connectors/clickhouse/history/recent-runs.ts';
@@ -10,12 +10,12 @@ import { DEFAULT_TIMES, type Times } from '../worker/times.ts';
 import { runWorker } from '../worker/worker.ts';
 import { open, VERSION } from './open.ts';
 
-/** The end of a worker that does not come to one by itself. */
+/** A worker that has not stopped by then is ended. */
 const WORKER_ENDS_MS = 29_000;
 
-/** `domainsync worker`. @param times that differ from the usual ones. @returns the exit code */
+/** `domainsync worker`. @param times that differ from the defaults. @returns the exit code */
 export async function worker(options: GlobalOptions, signal: AbortSignal, times: Partial<Times>): Promise<number> {
-  // Whatever does not let go, the end comes: docs/contract.md, "Worker", gives 30 s.
+  // The process ends even if something hangs: docs/contract.md, "Worker", gives 30 s.
   signal.addEventListener('abort', () => setTimeout(() => process.exit(0), WORKER_ENDS_MS).unref(), { once: true });
   const read = (limiter: SharedLimiter): Setup => {
     const path = options.config === undefined ? {} : { path: options.config };

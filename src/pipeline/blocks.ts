@@ -1,4 +1,4 @@
-/** Cuts decompressed bytes into blocks of whole lines, the same ones whatever the chunks are in which they arrive. */
+/** Cuts decompressed bytes into blocks of whole lines. The blocks do not depend on how the bytes arrive in chunks. */
 import type { BlockMemory } from '../common/block-memory.ts';
 import { asDomainsyncError } from '../common/errors.ts';
 import { copyInto } from '../common/shared-memory.ts';
@@ -6,32 +6,34 @@ import { MAX_LINE_BYTES } from '../encode/limits.ts';
 import type { Block } from '../types/index.ts';
 
 /**
- * Decompressed bytes in a block. Larger ones cost ClickHouse less for each row and this process more memory: with two
- * threads it peaks at 320 MiB with 1,000,000 rows; blocks of 32 MiB took 45 MiB more [measured].
+ * Decompressed bytes in a block. Larger blocks cost ClickHouse less per row and this process more memory. With two threads it
+ * peaks at 320 MiB with 1,000,000 rows; blocks of 32 MiB took 45 MiB more [measured].
  */
 export const DEFAULT_BLOCK_BYTES = 24 * 1024 * 1024;
 /**
- * Lines in a block. A row takes some 165 bytes in ClickHouse's format whatever is in it, and a rejected line an object, so that
- * bytes alone do not bound what becomes of short lines: blocks of 300,000 took 550 MiB [measured].
+ * Lines in a block. Any row takes some 165 bytes in ClickHouse's format, and a rejected line an object. So bytes alone do not
+ * bound the output of short lines: blocks of 300,000 took 550 MiB [measured].
  */
 export const MAX_BLOCK_LINES = 128 * 1024;
-/** What is kept of a longer line. Two over the limit: with a CR at its end, the line is still seen to be too long. */
+/**
+ * How much of a longer line is kept: two bytes over the limit, so that a line with a CR at its end is still seen to be too long.
+ */
 const CUT_LINE_BYTES = MAX_LINE_BYTES + 2;
-/** Work is done in steps of this size: small enough that the event loop turns, and no line within one is too long. */
+/** Step size of the work: small enough for the event loop to turn, and for no line within one step to be too long. */
 const STEP_BYTES = 1024 * 1024;
-/** Below this average, lines are counted without a search for each. */
+/** Below this average length, lines are counted without a search for each. */
 const SHORT_LINE_BYTES = 64;
 const NEWLINE = 10;
 const NO_BYTES: Buffer<SharedArrayBuffer> = Buffer.from(new SharedArrayBuffer(0));
 const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** A block in memory that is shared with the encoding threads. */
+/** A block in memory shared with the encoding threads. */
 export type SharedBlock = Block<SharedArrayBuffer>;
 
 interface SplitOptions {
   /**
-   * A block ends after the last line end within this many bytes or, when there is none, after the first one behind; and after
-   * MAX_BLOCK_LINES lines.
+   * A block ends after the last line end within this many bytes or, if there is none, after the first one beyond. It also ends
+   * after MAX_BLOCK_LINES lines.
    */
   readonly blockBytes: number;
   /** Where the blocks lie. */
@@ -40,9 +42,9 @@ interface SplitOptions {
 }
 
 /**
- * The blocks of a file. A byte order mark at its start is taken away; lines over MAX_LINE_BYTES are cut to two bytes
- * more than that, their line end stays. Memory: one block, plus one line when lines are longer than blocks. The source's
- * chunks are needed until it is asked for the next.
+ * The blocks of a file. A leading byte order mark is removed. Lines over MAX_LINE_BYTES are cut to two bytes more than that and
+ * keep their line end. Memory: one block, plus one line when lines are longer than blocks. Each chunk of the source is needed
+ * until the next is requested.
  * @throws INTERRUPTED between chunks, and what the source throws
  */
 export async function* splitBlocks(
@@ -63,7 +65,7 @@ export async function* splitBlocks(
   yield* builder.end();
 }
 
-/** The bytes without a leading byte order mark, which may come in pieces. */
+/** The bytes without a leading byte order mark, which may arrive in pieces. */
 async function* withoutMark(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer, void, undefined> {
   let start: Buffer | null = Buffer.alloc(0);
   for await (const chunk of source) {
@@ -76,7 +78,7 @@ async function* withoutMark(source: AsyncIterable<Uint8Array>): AsyncGenerator<B
     const compared = Math.min(head.length, BYTE_ORDER_MARK.length);
     const alike = head.subarray(0, compared).equals(BYTE_ORDER_MARK.subarray(0, compared));
     if (alike && compared < BYTE_ORDER_MARK.length) {
-      // A copy: a chunk is only lent until the next is asked for.
+      // A copy: a chunk is valid only until the next is requested.
       start = Buffer.from(head);
       continue;
     }
@@ -86,13 +88,13 @@ async function* withoutMark(source: AsyncIterable<Uint8Array>): AsyncGenerator<B
   if (start !== null && start.length > 0) yield start;
 }
 
-/** Cuts lines that are too long, and skips what is left of them. */
+/** Cuts lines that are too long, and skips the rest of them. */
 class LineLimiter {
-  /** Bytes of the present line that were passed on. */
+  /** Bytes of the current line that were passed on. */
   #line = 0;
   #skipping = false;
 
-  /** What is kept of a step: one piece, or two when a long line's middle is left out. */
+  /** The kept part of a step: one piece, or two when the middle of a long line is left out. */
   *limit(step: Buffer): Generator<Buffer> {
     const first = step.indexOf(NEWLINE);
     const lineRest = first === -1 ? step.length : first;
@@ -120,7 +122,7 @@ class BlockBuilder {
   readonly #memory: BlockMemory;
   #buffer = NO_BYTES;
   #used = 0;
-  /** What followed the last block, until there are more bytes: a block may be waited for for long. */
+  /** What followed the last block. A new buffer is taken only when more bytes arrive, which may take long. */
   #rest: Uint8Array = NO_BYTES;
   /** Line ends in the buffer. What remains after a cut has none, so the count always starts at 0. */
   #newlines = 0;
@@ -168,7 +170,7 @@ class BlockBuilder {
     this.#append(rest);
   }
 
-  /** The block up to the last line end; what follows it begins the next one. */
+  /** The block up to the last line end. What follows it begins the next block. */
   #cut(): SharedBlock {
     const end = this.#buffer.lastIndexOf(NEWLINE, this.#used - 1) + 1;
     this.#rest = Uint8Array.from(this.#buffer.subarray(end, this.#used));
@@ -191,7 +193,7 @@ class BlockBuilder {
     return block;
   }
 
-  /** @returns how many bytes: not those behind the last line that the block may have */
+  /** @returns how many bytes were taken, none beyond the last line the block may have */
   #append(bytes: Uint8Array): number {
     const start = this.#used;
     const end = start + bytes.length;
@@ -204,7 +206,7 @@ class BlockBuilder {
     return this.#used - start;
   }
 
-  /** Room for a block, or for a line that is longer: pages that are not written take no memory. */
+  /** Makes room for a block, or for a longer line. Pages that are never written take no memory. */
   #grow(needed: number): void {
     const full = this.#buffer;
     const doubled = needed > this.#blockBytes ? 2 * full.length : 0;
@@ -214,7 +216,7 @@ class BlockBuilder {
   }
 }
 
-/** Behind so many line ends. */
+/** The position after this many line ends. */
 function behindNewlines(buffer: Buffer<SharedArrayBuffer>, from: number, count: number): number {
   let at = from;
   for (let left = count; left > 0; left -= 1) at = buffer.indexOf(NEWLINE, at) + 1;
@@ -222,8 +224,8 @@ function behindNewlines(buffer: Buffer<SharedArrayBuffer>, from: number, count: 
 }
 
 /**
- * Line ends in a part of a buffer that starts its ArrayBuffer. The native search is fastest (6 GB/s at 300 bytes a
- * line) but pays for each hit, so a part of short lines is handed over to a count that does not (1.8 GB/s).
+ * Counts line ends in a part of a buffer that starts at its ArrayBuffer's start. The native search is fastest (6 GB/s at 300
+ * bytes a line) but costs time per hit. So short lines are counted by a loop without that cost (1.8 GB/s).
  */
 function countNewlines(buffer: Buffer<SharedArrayBuffer>, from: number, to: number): number {
   const part = buffer.subarray(from, to);
@@ -237,8 +239,8 @@ function countNewlines(buffer: Buffer<SharedArrayBuffer>, from: number, to: numb
 }
 
 /**
- * Four bytes at a time: a byte of `word` is 0 where a line end was, and the sum carries into a byte's top bit unless
- * its other bits are 0.
+ * Four bytes at a time: a byte of `word` is 0 at a line end, and the sum carries into a byte's top bit unless its other bits are
+ * 0.
  */
 function countManyNewlines(buffer: Buffer<SharedArrayBuffer>, from: number, to: number): number {
   const words = new Uint32Array(buffer.buffer, 0, buffer.length >> 2);

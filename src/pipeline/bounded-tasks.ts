@@ -1,4 +1,4 @@
-/** A bounded number of tasks at once; the first failure ends all. */
+/** A bounded number of concurrent tasks. The first failure ends all. */
 import { asDomainsyncError, type DomainsyncError } from '../common/errors.ts';
 
 export class BoundedTasks {
@@ -24,7 +24,7 @@ export class BoundedTasks {
     this.#running.add(running);
   }
 
-  /** Ends everything; the first failure is the one that counts, the rest follow from it. */
+  /** Ends everything. The first failure counts; the rest follow from it. */
   fail(error: unknown): void {
     this.#failure ??= asDomainsyncError(error);
     this.#controller.abort(this.#failure);

@@ -1,4 +1,4 @@
-/** What the sync of a pipeline works with, whether a command or a worker runs it. */
+/** What the sync of a pipeline works with, run by a command or by a worker. */
 import type { Logger } from '../common/logger.ts';
 import type { Destination, Progress, ServiceApi, Source, Target } from '../types/index.ts';
 import type { TransferSettings } from './transfer.ts';
@@ -12,11 +12,11 @@ export interface Pipeline {
 }
 
 export interface PipelineContext {
-  /** The dataset service. Opened at the first call. @throws CONFIG_INVALID */
+  /** The dataset service, opened on the first call. @throws CONFIG_INVALID */
   source(): Source;
-  /** Its catalog, account and samples; likewise. @throws CONFIG_INVALID */
+  /** Its catalog, account and samples, opened on the first call. @throws CONFIG_INVALID */
   api(): ServiceApi;
-  /** The known name that a misspelt one is near to, if any. */
+  /** The known name closest to a misspelt one, if any is close. */
   nearest(written: string, known: readonly string[]): string | undefined;
   readonly settings: TransferSettings;
   readonly progress: Progress;

@@ -1,13 +1,13 @@
-/** What to do about a dataset that the service does not know: the catalog tells which there are. */
+/** The hint for a dataset that the service does not know: the datasets of the catalog. */
 import { asDomainsyncError, DomainsyncError } from '../common/errors.ts';
 import { type Entry, sourceKey, type Target } from '../types/index.ts';
 import type { PipelineContext } from './context.ts';
 
-/** Where a catalog entry may have its slug (not specified), the likeliest first. */
+/** Fields where a catalog entry may have its slug (not specified), the likeliest first. */
 const SLUG_FIELDS = ['slug', 'dataset', 'id', 'key', 'code', 'name'];
 const SLUG = /^[a-z0-9][a-z0-9_.-]*$/iu;
 
-/** The slugs of a catalog, as far as they are to be seen. */
+/** The slugs found in a catalog. */
 export function slugsOf(entries: readonly Entry[]): string[] {
   const field = SLUG_FIELDS.find((name) =>
     entries.every((entry) => typeof entry[name] === 'string' && SLUG.test(entry[name])),
@@ -15,7 +15,7 @@ export function slugsOf(entries: readonly Entry[]): string[] {
   return field === undefined ? [] : entries.map((entry) => String(entry[field]));
 }
 
-/** The error itself; of SOURCE_NOT_FOUND, with a hint that says which datasets the catalog has. Throws nothing. */
+/** Returns the error itself; SOURCE_NOT_FOUND gets a hint with the datasets of the catalog. Throws nothing. */
 export async function withKnownDatasets(
   context: Pick<PipelineContext, 'api' | 'nearest' | 'signal'>,
   thrown: unknown,

@@ -1,17 +1,17 @@
-/** How fast a file is taken in, and what is left of it. */
+/** How fast a file is loaded, and what is left of it. */
 import { formatBytes, formatDuration, formatNumber } from '../common/format.ts';
 import type { ProgressCounts } from '../types/index.ts';
 
-/** The rate is that of this time: long enough to be calm, short enough to follow a change. */
+/** The rate covers this time: long enough to be steady, short enough to follow a change. */
 const RATE_WINDOW = 30_000;
-/** Samples of the rate are not taken more often: an update may come with every chunk. */
+/** Least time between samples of the rate, because an update may come with every chunk. */
 const SAMPLE_EVERY = 500;
 /** Counts of one file, and how fast they grow. */
 export class ProgressMeter {
   readonly #total: number | null;
   readonly #now: () => number;
   #counts: ProgressCounts = { downloaded: 0, read: 0, rows: 0, rejected: 0 };
-  /** True once `read` was told. */
+  /** True once `read` was reported. */
   #reads = false;
   #samples: { readonly at: number; readonly bytes: number }[] = [];
 
@@ -28,11 +28,11 @@ export class ProgressMeter {
     const last = this.#samples.at(-1);
     if (last !== undefined && at - last.at < SAMPLE_EVERY) return;
     this.#samples.push({ at, bytes: this.#done() });
-    // The first sample kept may be older than the window: without it a slow load would have no rate.
+    // The first kept sample may be older than the window. Without it a slow load would have no rate.
     while ((this.#samples[1]?.at ?? at) <= at - RATE_WINDOW) this.#samples.shift();
   }
 
-  /** 0 to 1, or null where the size is not known. */
+  /** 0 to 1; null if the size is not known. */
   share(): number | null {
     if (this.#total === null) return null;
     return this.#total === 0 ? 1 : Math.min(1, this.#done() / this.#total);
@@ -54,7 +54,7 @@ export class ProgressMeter {
     return this.#counts;
   }
 
-  /** Whole seconds; null where size or rate is not known. */
+  /** Whole seconds; null if size or rate is not known. */
   secondsLeft(): number | null {
     const rate = this.rate();
     if (this.#total === null || rate <= 0) return null;
@@ -65,7 +65,7 @@ export class ProgressMeter {
     return this.#reads ? this.#counts.read : this.#counts.downloaded;
   }
 
-  /** Bytes a second, up to this moment: it falls while nothing arrives. */
+  /** Bytes per second up to this moment. It falls while nothing arrives. */
   rate(): number {
     const first = this.#samples[0];
     const time = first === undefined ? 0 : this.#now() - first.at;

@@ -1,4 +1,4 @@
-/** One run of one pipeline into one destination, as one chain. */
+/** One run of one pipeline into one destination, from start to end. */
 
 import { asDomainsyncError, type DomainsyncError, type ErrorCode } from '../common/errors.ts';
 import {
@@ -22,21 +22,21 @@ import { type TransferSettings, transfer, transferAgain } from './transfer.ts';
 export interface RunJob {
   readonly pipeline: string;
   readonly target: Target;
-  /** Where the newest file is found, and fetched from. */
+  /** Where the newest file is looked up and downloaded. */
   readonly source: Pick<Source, 'newest' | 'open' | 'prune'>;
   readonly destination: Destination;
-  /** Load a file that is held already, and pass the gate of minRows. */
+  /** Load a file that is already held, and skip the minRows gate. */
   readonly force: boolean;
   readonly settings: TransferSettings;
   readonly progress: Progress;
 }
 
-/** What a run did: loaded the newest file, or found that there is nothing to do (see Decision). */
+/** What a run did: it loaded the newest file, or found nothing to do (see Decision). */
 export type RunOutcome =
   | { readonly kind: 'loaded'; readonly file: RemoteFile; readonly result: LoadResult; readonly seconds: number }
   | { readonly kind: Exclude<Decision, 'load'>; readonly file: RemoteFile; readonly held: LoadedSnapshot };
 
-/** After these the staged rows are of no use to a next run: the file is bad, or what landed is. */
+/** After these errors the next run cannot use the staged rows: the file is bad, or what landed is. */
 const USELESS_AFTER: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'FILE_CORRUPT',
   'FILE_WINDOW_TOO_LARGE',
@@ -45,12 +45,12 @@ const USELESS_AFTER: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'DESTINATION_VERIFY_FAILED',
 ]);
 
-/** A service that replaces its file so often within one run is given up until the next. */
+/** After the service replaces the file this often within one run, the run gives up until the next. */
 const MOST_REPLACED = 3;
 
 /**
- * Brings the destination to the newest file, or finds that it is there. Killed at any instant, the next run goes on.
- * @throws DomainsyncError; what readers see is then as before
+ * Brings the destination to the newest file, or finds that it is current. After a kill at any instant, the next run resumes.
+ * @throws DomainsyncError; readers then see the same as before
  */
 export async function run(job: RunJob, signal: AbortSignal): Promise<RunOutcome> {
   await job.destination.recover(job.force, signal);
@@ -60,7 +60,7 @@ export async function run(job: RunJob, signal: AbortSignal): Promise<RunOutcome>
       return await runFile(job, file, signal);
     } catch (error) {
       if (asDomainsyncError(error).code !== 'SOURCE_UNAVAILABLE' || replaced === MOST_REPLACED) throw error;
-      // The service may have replaced the file while it was being downloaded: then the run goes on with the new one.
+      // The service may have replaced the file during the download. The run then continues with the new one.
       const now = await job.source.newest(job.target, signal);
       if (sameRevision(now, file)) throw error;
       file = now;
@@ -101,7 +101,7 @@ async function load(job: RunJob, spool: SpooledFile, signal: AbortSignal): Promi
     return await load.finish(blocks, signal, (pass) => reread(job, spool, pass, signal));
   } catch (thrown) {
     const error = asDomainsyncError(thrown);
-    // What ended the run is what is told, also when the destination cannot even record it.
+    // Report what ended the run, even if the destination cannot record it.
     await abandon(opening, error).catch(() => {});
     throw error;
   } finally {
@@ -109,7 +109,7 @@ async function load(job: RunJob, spool: SpooledFile, signal: AbortSignal): Promi
   }
 }
 
-/** Ends a load that may just be being opened; one that could not be opened needs no end. */
+/** Ends a load that may still be opening. One that failed to open needs no end. */
 async function abandon(opening: Promise<Load>, error: DomainsyncError): Promise<void> {
   const load = await opening;
   await load.abandon(error, !USELESS_AFTER.has(error.code));
@@ -125,7 +125,7 @@ async function reread(job: RunJob, spool: SpooledFile, pass: SecondPass, signal:
   }
 }
 
-/** A run that another one made needless has done nothing wrong. */
+/** A run that another one made needless is not a failure. */
 export function isNeedless(error: DomainsyncError): boolean {
   return error.exitCode === 0;
 }

@@ -1,7 +1,7 @@
-/** What a destination holds, as `--json` tells it. */
+/** What a destination holds, as `--json` shows it. */
 import type { LoadedSnapshot } from '../types/index.ts';
 
-/** Without what a destination keeps in it for itself. */
+/** Leaves out the destination's internal fields. */
 export function snapshotDocument({
   file,
   date,

@@ -1,10 +1,10 @@
-/** What a sync came to, and how it is told. */
+/** The result of a sync, and how it is reported. */
 import type { DomainsyncError } from '../common/errors.ts';
 import { formatDuration, formatNumber } from '../common/format.ts';
 import type { Logger } from '../common/logger.ts';
 import type { RunOutcome } from './run.ts';
 
-/** Of columns that are new in a file or gone from it; JSON has them all. */
+/** How many new or missing columns are named. JSON has them all. */
 const MOST_NAMES_TOLD = 20;
 
 /** What one pipeline did in one destination. */
@@ -24,7 +24,7 @@ export function logUnfinished(log: Logger, { pipeline, outcome }: SyncReport): v
   else if (outcome.kind === 'failed') child.error({ err: outcome.error }, outcome.error.message);
 }
 
-/** A line for a person. */
+/** One line for a person. */
 export function describeOutcome(pipeline: string, destination: string, outcome: RunOutcome): string {
   const { file } = outcome;
   if (outcome.kind !== 'loaded') return `${pipeline}: ${nothingToDo(destination, outcome)}`;
@@ -53,7 +53,7 @@ export function describeOutcome(pipeline: string, destination: string, outcome: 
   return `${pipeline}: loaded ${file.name} into ${destination}: ${n(rowsRead)} rows read, ${parts.join(', ')} (${time})`;
 }
 
-/** Names for a line: the first of them. */
+/** The first names, for a line of text. */
 function someOf(names: readonly string[]): string {
   const told = names.slice(0, MOST_NAMES_TOLD).map((name) => `'${name}'`);
   if (names.length > told.length) told.push(`and ${formatNumber(names.length - told.length)} more`);

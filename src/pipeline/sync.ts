@@ -1,4 +1,4 @@
-/** The sync of one pipeline: its newest file into each of its destinations. */
+/** Syncs one pipeline: loads its newest file into each of its destinations. */
 import { asDomainsyncError } from '../common/errors.ts';
 import type { Destination } from '../types/index.ts';
 import type { Pipeline, PipelineContext } from './context.ts';
@@ -6,18 +6,18 @@ import { withKnownDatasets } from './known-datasets.ts';
 import { isNeedless, type RunJob, run } from './run.ts';
 import type { SyncReport } from './sync-report.ts';
 
-/** A context whose files may come from elsewhere than the service. */
+/** A context whose files may come from a source other than the service. */
 type SyncContext = Omit<PipelineContext, 'source'> & { source(): RunJob['source'] };
 
-/** What a caller may want. */
+/** Options of a caller. */
 interface SyncChoice {
-  /** Load a file that is loaded already, and pass the gate of minRows. */
+  /** Load a file that is already loaded, and skip the minRows gate. */
   readonly force: boolean;
-  /** Told of each destination when it has ended, before the next one begins. */
+  /** Called when a destination has ended, before the next one begins. */
   onReport(report: SyncReport): void;
 }
 
-/** One pipeline into each of its destinations. Never throws: a failure is in the report. */
+/** Syncs one pipeline into each of its destinations. Never throws: a failure is in the report. */
 export async function syncPipeline(
   pipeline: Pipeline,
   context: SyncContext,
@@ -36,7 +36,7 @@ export async function syncPipeline(
   } catch (error) {
     tell('clickhouse', failureOutcome(error));
   }
-  // One download serves all of them: what is not kept is removed when the last one has had it.
+  // One download serves all destinations. Files that are not kept are removed after the last one.
   let prune = async (): Promise<void> => {};
   for (const destination of destinations) {
     try {

@@ -1,4 +1,4 @@
-/** A spooled file on its way to a destination: decompressed, cut into blocks, encoded by threads, handed over. */
+/** Moves a spooled file to a destination: decompresses it, cuts it into blocks, encodes them in threads, writes them. */
 
 import { BlockMemory } from '../common/block-memory.ts';
 import { createEncodePool, type EncodePoolOptions } from '../encode/pool.ts';
@@ -7,7 +7,7 @@ import { decompress } from '../zstd/frames.ts';
 import { type SharedBlock, splitBlocks } from './blocks.ts';
 import { BoundedTasks } from './bounded-tasks.ts';
 
-/** Larger than any pool that Node cuts small buffers from. */
+/** Larger than any pool from which Node allocates small buffers. */
 const LEAST_FREED_BYTES = 1024 * 1024;
 
 export interface TransferSettings {
@@ -25,30 +25,30 @@ interface Transfer {
   readonly signal: AbortSignal;
 }
 
-/** What one block comes to; undefined: it is passed over. */
+/** The result of one block; undefined: the block is skipped. */
 type Task = (block: SharedBlock) => (() => Promise<Counts>) | undefined;
 type Counts = { readonly rows: number; readonly rejected: number };
 
 /** What a task works with. */
 interface Means {
   readonly encode: (block: SharedBlock) => Promise<EncodedBlock>;
-  /** Takes the buffers of blocks that are passed over, and of payloads that were written. */
+  /** Takes back the buffers of skipped blocks and of written payloads. */
   readonly memory: BlockMemory;
   readonly signal: AbortSignal;
-  /** Tells of a block that landed before. */
+  /** Called for a block that landed earlier. */
   readonly landed: (counts: Counts) => void;
 }
 
 /**
  * Feeds every block that has not landed yet to the destination.
- * @param opening the load, which may take its time: meanwhile the threads start and the first block is read
+ * @param opening the load, which may open slowly: meanwhile the threads start and the first block is read
  * @param writerModule of the load's encoding
  * @returns how many blocks the file has
- * @throws also what `opening` does
+ * @throws also what `opening` throws
  */
 export async function transfer(of: Transfer, opening: Promise<Load>, writerModule: string): Promise<number> {
   const encoding = opening.then((load) => load.encoding);
-  // Each thread has a block, another waits for it or is being written: memory is bounded by these.
+  // Each thread has a block, and one more waits for a thread or is being written. This bounds memory.
   const options = { writerModule, encoding, inPlace: true, tasks: of.settings.threads + 1 };
   return eachBlock(of, options, async (means) => {
     const load = await opening;
@@ -75,16 +75,16 @@ function landBlock(load: Load, block: SharedBlock, { encode, memory, signal, lan
   };
 }
 
-/** Left to the collector, what was written would pile up to hundreds of MB [measured]. */
+/** Left to the garbage collector, written payloads would pile up to hundreds of MB [measured]. */
 function free(buffer: ArrayBufferLike): void {
   if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
-/** Reads the file once more; blocks are written one after the other, while threads encode the next ones. */
+/** Reads the file once more. Blocks are written one after the other while threads encode the next ones. */
 export async function transferAgain(of: Transfer, pass: SecondPass): Promise<void> {
   let before: Promise<void> = Promise.resolve();
-  // The taker keeps a payload for as long as it likes, so it is none of the buffers that go round.
-  // Nor does one have to be written before a thread goes on: a lane for each thread is enough, and a block less in memory.
+  // The consumer may keep a payload indefinitely, so payloads do not use the recycled buffers. A thread need not wait for a write
+  // either, so one lane per thread is enough, with one block less in memory.
   const { writerModule } = pass.encoding;
   const encoding = Promise.resolve(pass.encoding);
   const options = { writerModule, encoding, inPlace: false, tasks: of.settings.threads };
@@ -92,7 +92,7 @@ export async function transferAgain(of: Transfer, pass: SecondPass): Promise<voi
     const { promise: written, resolve, reject } = Promise.withResolvers<void>();
     const turn = before;
     before = written;
-    // Whoever waits for its turn hears of it too; where nobody does, it is no failure that nobody handles.
+    // Those that wait for their turn also see the failure. If none waits, it must not become an unhandled rejection.
     written.catch(() => {});
     try {
       const counts = await passBlock(pass, block, turn, means);
@@ -133,7 +133,7 @@ async function eachBlock(
   taskOf: (means: Means) => Promise<Task>,
 ): Promise<number> {
   const tasks = new BoundedTasks(most, signal);
-  // One in each lane, and one that is being filled.
+  // One per lane, and one that is being filled.
   const memory = new BlockMemory(most + 1);
   const pool = createEncodePool({ ...encode, threads, memory, signal: tasks.signal });
   let blocks = 0;
@@ -145,7 +145,7 @@ async function eachBlock(
     shown.update({ rows, rejected });
   };
   const task = taskOf({ encode: (block) => pool.encode(block, tasks.signal), memory, signal: tasks.signal, landed });
-  // Without a task nothing more needs to be read.
+  // If `taskOf` fails, nothing more needs to be read.
   task.catch((error: unknown) => tasks.fail(error));
   try {
     const bytes = observed(spool, shown, tasks.signal);
@@ -179,9 +179,9 @@ async function* observed(spool: SpooledFile, shown: FileProgress, signal: AbortS
 }
 
 /**
- * Frees the buffer of each chunk once the consumer, which must have copied it, asks for the next: left to the collector,
- * 64 MB of them pile up [measured], and bring it along every time. Several chunks may lie in one buffer, one behind the
- * other: it is freed after the one that fills it. Small ones may be parts of a pool of Node's.
+ * Frees the buffer of each chunk when the consumer, which must have copied it, asks for the next. Left to the garbage collector,
+ * 64 MB of them pile up [measured] and trigger it every time. Several chunks may lie in one buffer, one after the other: it is
+ * freed after the one that fills it. Small chunks may be parts of a Node pool.
  */
 async function* releasing(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   for await (const chunk of chunks) {

@@ -3,20 +3,20 @@ import type { Block, BlockCounts, EncodedBlock } from './block.ts';
 import type { FileDate, RemoteFile, Target } from './file.ts';
 import type { Encoding } from './row.ts';
 
-/** Everything that makes two loads of a file the same load: any difference starts it anew. */
+/** Everything that identifies a load of a file. Any difference starts a new load. */
 export interface LoadRequest {
   readonly pipeline: string;
   readonly target: Target;
   readonly file: RemoteFile;
-  /** Load although the file is the one that is held. */
+  /** Load even if the file is the one held. */
   readonly force: boolean;
   /** Decompressed bytes in a block. */
   readonly blockBytes: number;
-  /** Lines in a block, at the most. */
+  /** Most lines in a block. */
   readonly blockLines: number;
 }
 
-/** The snapshot that a destination holds for a pipeline: the file that was loaded last. */
+/** The snapshot that a destination holds for a pipeline: the last loaded file. */
 export interface LoadedSnapshot {
   readonly file: string;
   readonly date: FileDate;
@@ -25,24 +25,24 @@ export interface LoadedSnapshot {
   readonly size: number | null;
   /** ISO 8601, UTC: when it became visible. */
   readonly loadedAt: string;
-  /** Rows that readers saw when the file had become visible; of this source only. */
+  /** Rows of this source that readers saw when the file became visible. */
   readonly rows: number;
-  /** Only a part of the file is there yet: how many of its messages. A run goes on with it; an older file is refused. */
+  /** Set while only part of the file is there: how many of its messages. A run continues with it; an older file is refused. */
   readonly partial?: { readonly sent: number; readonly of: number };
-  /** Older files that are held beside it, where a destination keeps every file: then one more is welcome. */
+  /** Older files held beside it, in a destination that keeps every file. It then accepts one more. */
   readonly earlier?: readonly Pick<RemoteFile, 'date' | 'size' | 'etag'>[];
-  /** The file that a person rolled back to this one. */
+  /** The file that a person rolled back to reach this one. */
   readonly rolledBack?: Pick<RemoteFile, 'date' | 'size' | 'etag'> & { readonly file: string };
 }
 
-/** How far a pipeline's destination is, for `status`. */
+/** The state of a pipeline's destination, for `status`. */
 export interface DestinationStatus {
   readonly destination: string;
   /** The table or topic. */
   readonly object: string;
   readonly held: LoadedSnapshot | null;
   readonly lastRun: LastRun | null;
-  /** Rejected lines on record for the file that is held, or for the last failed one. */
+  /** Rejected lines on record for the held file, or for the last failed one. */
   readonly rejected: number;
 }
 
@@ -55,14 +55,14 @@ export interface LastRun {
   readonly error: string;
 }
 
-/** What a pipeline left that the configuration does not have any more, or has load into another table. */
+/** What a pipeline left that is no longer configured or has moved to another table. */
 export interface Orphan {
   readonly pipeline: string;
   /** The table. */
   readonly object: string;
-  /** null: rows of a load that has not come to its end. */
+  /** null: rows of an unfinished load. */
   readonly held: LoadedSnapshot | null;
-  /** Of such rows: the table that they are for, where the configuration has another one for the pipeline. */
+  /** For such rows: the table they are meant for, if the pipeline is configured with another one. */
   readonly into?: string;
 }
 
@@ -77,7 +77,7 @@ export interface RecordedReject {
   readonly raw: string;
 }
 
-/** What a load came to. Rows of the destination, not of the file, in inserted to unchanged. */
+/** The result of a load. From inserted to unchanged, rows of the destination, not of the file. */
 export interface LoadResult {
   readonly rowsRead: number;
   readonly rowsWritten: number;
@@ -87,19 +87,19 @@ export interface LoadResult {
   readonly unchanged: number;
   readonly rejected: number;
   readonly filtered: number;
-  /** Source columns that stand in this file and did not in the one before, and the other way about; absent: not compared. */
+  /** Source columns in this file but not in the one before, and the reverse. Absent: not compared. */
   readonly newColumns?: readonly string[];
   readonly goneColumns?: readonly string[];
   /**
-   * How many source columns this file has, and the one before (null: there was none), where they are too many to keep them
-   * all: newColumns and goneColumns are then those of the shortest names only.
+   * How many source columns this file and the one before have (null: there was none), if they are too many to keep them all.
+   * newColumns and goneColumns then cover the shortest names only.
    */
   readonly sourceColumnCounts?: { readonly now: number; readonly before: number | null };
 }
 
-/** What a rollback did. */
+/** The result of a rollback. */
 export interface RolledBack {
-  /** What was there, and is not loaded again without `--force`. */
+  /** What was there. It is not loaded again without `--force`. */
   readonly from: LoadedSnapshot;
   readonly to: LoadedSnapshot;
 }
@@ -107,62 +107,62 @@ export interface RolledBack {
 /** Where rows go. Every method takes the signal of the run and throws DomainsyncError. */
 export interface Destination {
   readonly name: 'clickhouse' | 'kafka';
-  /** That of its loads' encoding: the encoding threads start with it while a load is opened. */
+  /** The writer module of its loads' encoding. The encoding threads start with it while a load opens. */
   readonly writerModule: Encoding['writerModule'];
   /**
-   * The snapshot that it holds for the pipeline's target; null before the first. Reads only, makes nothing.
-   * @param force a target with another one's record counts as empty, in place of an error
+   * The snapshot that it holds for the pipeline's target; null before the first. Reads only, creates nothing.
+   * @param force a target that has another one's record counts as empty instead of an error
    * @throws also what a load would be refused with, so that nothing is downloaded for it
    */
   loadedSnapshot(signal: AbortSignal, force?: boolean): Promise<LoadedSnapshot | null>;
   /**
-   * For `check`, before a load: asks what can be asked without changing anything, such as the user's rights.
+   * For `check`, before a load: tests what can be tested without a change, such as the user's rights.
    * @throws DESTINATION_REFUSED with what a load would be refused with
    */
   preflight?(signal: AbortSignal): Promise<void>;
   /**
-   * First of every run: finishes what a killed run had decided (a verified file that was being applied), repairs the
-   * record of runs from what is held, and drops what is of no use any more. Idempotent.
-   * @param keepUnfinished a load whose blocks are still landing stays, though its file is the one that is held (`--force`)
-   * @throws RUN_ELSEWHERE when another run is at work
+   * First step of every run. It finishes what a killed run had decided (a verified file that was being applied), repairs the
+   * record of runs from what is held, and drops what is useless. Idempotent.
+   * @param keepUnfinished keeps a load whose blocks are still landing, even if its file is the one held (`--force`)
+   * @throws RUN_ELSEWHERE when another run is active
    */
   recover(keepUnfinished: boolean, signal: AbortSignal): Promise<void>;
   /**
-   * Becomes the owner of the load of a file, or goes on with the one that a killed run left.
-   * Idempotent. Throws RUN_ELSEWHERE when another run is at work, DESTINATION_* when it cannot.
+   * Becomes the owner of a file's load, or resumes the load that a killed run left. Idempotent. Throws RUN_ELSEWHERE when another
+   * run is active, DESTINATION_* when it cannot.
    */
   open(request: LoadRequest, signal: AbortSignal): Promise<Load>;
   status(signal: AbortSignal): Promise<DestinationStatus>;
   rejects(limit: number, signal: AbortSignal): Promise<readonly RecordedReject[]>;
   /**
-   * Puts back what was there before the last file, where the destination keeps that. A kill is mended by the next run.
-   * @throws USAGE where there is nothing to put back, DESTINATION_REFUSED while a run is at work
+   * Restores the state before the last file, if the destination keeps it. The next run repairs a kill.
+   * @throws USAGE when there is nothing to restore, DESTINATION_REFUSED while a run is active
    */
   rollback?(signal: AbortSignal): Promise<RolledBack>;
   close(): Promise<void>;
 }
 
-/** One destination taking in one file. Any method may throw TAKEN_OVER: then nothing more can be done, and nothing was. */
+/** One destination loading one file. Any method may throw TAKEN_OVER: then it changed nothing, and nothing more can be done. */
 export interface Load {
   readonly encoding: Encoding;
-  /** Counts of a block that has landed in an earlier attempt; undefined: write it. */
+  /** Counts of a block that landed in an earlier attempt; undefined: write it. */
   landed(block: number): BlockCounts | undefined;
   /**
-   * Durable against kills when it returns; harmless when repeated. Several may be under way at once. The payload is lent
-   * until then: its memory goes to a later block.
+   * Survives kills once it returns; harmless when repeated. Several writes may run at once. The payload is lent until it returns:
+   * its memory then goes to a later block.
    */
   write(block: EncodedBlock, signal: AbortSignal): Promise<void>;
   /**
-   * The file has been read to its end and was whole: verify that what was read is what has landed, apply the gates,
-   * make it visible, record it. Idempotent over kills: a next run goes on where this one was.
-   * @param reread reads the file once more, for blocks that are missing after all, and for a destination that sends rows only when
-   *   the whole file is known
+   * Called when the file has been read to its end and was whole. Verifies that what was read has landed, applies the gates, makes
+   * the file visible, and records it. Idempotent across kills: the next run resumes where this one stopped.
+   * @param reread reads the file once more, for missing blocks, and for a destination that sends rows only when the whole file is
+   *   known
    * @throws FILE_TOO_MANY_REJECTED, DESTINATION_VERIFY_FAILED (nothing became visible)
    */
   finish(blocks: number, signal: AbortSignal, reread: RereadFile): Promise<LoadResult>;
   /**
-   * Ends the load early and records why. `keep`: what has landed stays for the next run (interrupted, unreachable
-   * source); otherwise it is dropped (damaged file). Nothing becomes visible.
+   * Ends the load early and records why. `keep`: what has landed stays for the next run (interrupted, unreachable source);
+   * otherwise it is dropped (damaged file). Nothing becomes visible.
    */
   abandon(error: Error, keep: boolean): Promise<void>;
 }
@@ -170,17 +170,17 @@ export interface Load {
 /** A block's place in the file. */
 type BlockPlace = Pick<Block, 'number' | 'firstLine' | 'lines'>;
 
-/** One more reading of a file. */
+/** Another pass over a file. */
 export interface SecondPass {
   readonly encoding: Encoding;
-  /** Which lines of a block are wanted (Block.only); null: all. A block of which none is wanted is passed over. */
+  /** Which lines of a block are wanted (Block.only); null: all. A block with no wanted line is skipped. */
   only(block: BlockPlace, signal: AbortSignal): Promise<Uint32Array<ArrayBuffer> | null>;
-  /** Takes the encoded blocks one at a time, in the order of their numbers. The payload is the taker's, who frees it. */
+  /** Takes the encoded blocks one at a time, in order. The caller hands over the payload; `write` frees it. */
   write(block: EncodedBlock, signal: AbortSignal): Promise<void>;
 }
 
-/** Reads the file once more, from the same spool and into the same blocks. @throws what reading, encoding or `write` threw */
+/** Reads the file once more, from the same spool into the same blocks. @throws what reading, encoding or `write` threw */
 export type RereadFile = (pass: SecondPass) => Promise<void>;
 
-/** The same, into blocks that are encoded as before. */
+/** The same, with the blocks encoded as before. */
 export type RereadBlocks = (pass: Omit<SecondPass, 'encoding'>) => Promise<void>;

@@ -1,6 +1,6 @@
-/** What is asked of the service, and the files that come of it. */
+/** What is requested from the service, and the resulting files. */
 
-/** A calendar date as in file names, `YYYY-MM-DD`. Compares right as a string. */
+/** A calendar date as in file names, `YYYY-MM-DD`. Sorts correctly as a string. */
 export type FileDate = string;
 
 /** The highest revision of a date: a row's version has 10 bits for it. */
@@ -15,21 +15,21 @@ export interface Slice {
   readonly scope: SliceScope;
   readonly key: string;
   /**
-   * Of a country, the key as the user wrote it where that is another: a service may know it so. No part of what is asked
-   * for: `sourceKey` leaves it out.
+   * A country's key as the user wrote it, if that differs: a service may know it by that name. Not part of the target's identity:
+   * `sourceKey` leaves it out.
    */
   readonly written?: string;
 }
 
-/** What is asked of the service. */
+/** What is requested from the service. */
 export interface Target {
   /** Dataset slug, as in paths. */
   readonly dataset: string;
   /** Absent: the whole dataset. */
   readonly slice?: Slice;
   /**
-   * The names that its files have, where they are not of the shape that dataset and slice lead to: `*` stands for anything,
-   * `<date>` for the date. No part of what is asked for: `sourceKey` leaves it out.
+   * The names of its files, if they do not follow from dataset and slice. `*` stands for anything, `<date>` for the date. Not
+   * part of the target's identity: `sourceKey` leaves it out.
    */
   readonly fileName?: string;
 }
@@ -46,7 +46,7 @@ export interface RemoteFile {
   readonly date: FileDate;
   /** Bytes; null when the service does not say. */
   readonly size: number | null;
-  /** The entity tag as sent, quotes and `W/` included; null when there is none. */
+  /** The entity tag as sent, including quotes and `W/`; null when there is none. */
   readonly etag: string | null;
   /** The Last-Modified header as sent; null when there is none. */
   readonly lastModified: string | null;
@@ -58,8 +58,8 @@ export function strongValidator(file: Pick<RemoteFile, 'etag'>): string | null {
 }
 
 /**
- * Whether a file is the revision that is held (docs/contract.md, "Guarantees"). For one date, another strong validator or another size is a new
- * revision. Without two strong validators to compare, the same size is the same revision.
+ * Whether a file is the held revision (docs/contract.md, "Guarantees"). For one date, another strong validator or another size
+ * means a new revision. Without two strong validators to compare, the same size means the same revision.
  */
 export function sameRevision(
   held: Pick<RemoteFile, 'date' | 'size' | 'etag'>,
@@ -76,34 +76,34 @@ export type Compression = 'zstd' | 'none';
 /** A file on the local disk that can be read while it still grows. */
 export interface SpooledFile {
   readonly file: RemoteFile;
-  /** Where it lies now; a `.part` file becomes the final name when it is complete. */
+  /** Where it is now. A `.part` file gets its final name when it is complete. */
   readonly path: string;
   readonly compression: Compression;
   /**
-   * The bytes from the start, waiting for more while the file grows. May be called several times, each an own reader.
-   * Ends only when the whole file was read; throws what ended the download (SOURCE_*), or INTERRUPTED.
+   * The bytes from the start, waiting for more while the file grows. Each call creates a separate reader. Ends only when the
+   * whole file was read; throws what ended the download (SOURCE_*), or INTERRUPTED.
    */
   read(signal: AbortSignal): AsyncIterable<Buffer>;
   /** Bytes on disk now. */
   available(): number;
   /** Resolves when all bytes are on disk and the final name is in place; rejects with what ended the download. */
   readonly complete: Promise<void>;
-  /** Removes a file that proved to be damaged, so that the next run fetches it anew. A `--from-file` is left alone. */
+  /** Removes a damaged file, so that the next run downloads it again. A `--from-file` is kept. */
   discard(): Promise<void>;
-  /** Stops the download (its progress stays on disk) and lets go of the file. Idempotent. */
+  /** Stops the download (its progress stays on disk) and releases the file. Idempotent. */
   close(): Promise<void>;
 }
 
 /** Where files come from. */
 export interface Source {
   /**
-   * Which file is newest: one request, no more than its first byte.
+   * Finds the newest file with one request, for its first byte at most.
    * @throws SOURCE_KEY_REJECTED, SOURCE_NO_ACCESS, SOURCE_NOT_FOUND, SOURCE_NAME_MISMATCH, SOURCE_UNAVAILABLE, ...
    */
   newest(target: Target, signal: AbortSignal): Promise<RemoteFile>;
-  /** Starts, goes on with, or finds complete the download of the newest file, which should be `expected`. */
+  /** Starts, resumes, or finds complete the download of the newest file, which should be `expected`. */
   open(target: Target, expected: RemoteFile, signal: AbortSignal): Promise<SpooledFile>;
-  /** Removes complete files of the target beyond those that the configuration keeps. @param loaded the file that was just loaded */
+  /** Removes the target's complete files beyond those the configuration keeps. @param loaded the file that was just loaded */
   prune(target: Target, loaded: RemoteFile): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,12 +1,12 @@
-/** How far a load is, as whoever runs it is told. */
+/** The progress of a load, as reported to its caller. */
 
-/** How far one file is. A count that was not told yet is 0. */
+/** How far one file is. A count that was not reported yet is 0. */
 export interface ProgressCounts {
   /** Bytes of the file that lie on the local disk. */
   readonly downloaded: number;
   /**
-   * Bytes of the file, as it was downloaded (not decompressed), that the load has taken in: what the bar, the rate
-   * and the time left go by. Never told: they go by `downloaded`.
+   * Bytes of the file as downloaded (not decompressed) that the load has processed. The bar, the rate and the time left use it.
+   * If it is never reported, they use `downloaded`.
    */
   readonly read: number;
   /** Rows that have landed. */
@@ -16,9 +16,9 @@ export interface ProgressCounts {
 
 /** The progress of one file. */
 export interface FileProgress {
-  /** Cheap: call it for every block, or more often. What is left out stays. */
+  /** Cheap: call it for every block, or more often. Fields that are left out stay. */
   update(counts: Partial<ProgressCounts>): void;
-  /** Takes the bar away. Idempotent. A run that ends must call it, or the process lives on. */
+  /** Removes the bar. Idempotent. A run that ends must call it, or the process stays alive. */
   stop(): void;
 }
 

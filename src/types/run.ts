@@ -1,7 +1,7 @@
 /** Runs on record. */
 import type { FileDate } from './file.ts';
 
-/** A run as domainsync_runs has it. Times in ISO 8601, UTC. */
+/** A run as stored in domainsync_runs. Times in ISO 8601, UTC. */
 export interface RecordedRun {
   readonly pipeline: string;
   readonly destination: string;

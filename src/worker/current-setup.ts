@@ -1,4 +1,4 @@
-/** The configuration in use. A new one takes its place at once; the old one is closed when its last job has ended. */
+/** The configuration in use. A new one replaces it at once; the old one is closed when its last job has ended. */
 import type { Setup } from './setup.ts';
 
 /** A setup in use, until `done`. */
@@ -45,14 +45,14 @@ export class CurrentSetup {
   }
 
   /**
-   * Opens everything anew for who comes next: an embedded server that died has another address when it is back.
-   * Does nothing when that has happened since `broken` was taken.
+   * Opens everything again for later users: a restarted embedded server has another address. Does nothing if that has happened
+   * since `broken` was taken.
    */
   reopen(broken: Setup): void {
     if (broken === this.#setup) this.replace(broken.reopened());
   }
 
-  /** Closes what is open, also under the hands of its users. */
+  /** Closes what is open, even while in use. */
   async close(): Promise<void> {
     this.#close(this.#setup);
     for (const setup of this.#users.keys()) this.#close(setup);

@@ -1,8 +1,8 @@
-/** Waits that have an end: what is only shown must not hang with what it shows. */
+/** Waits with a deadline, so that a display does not hang with what it shows. */
 import type { DomainsyncError } from '../common/errors.ts';
 
 /**
- * Runs the body with a signal that aborts with `late` after so long. Rejects then even where the body does not listen.
+ * Runs the body with a signal that aborts with `late` after the given time. It then rejects even if the body ignores the signal.
  * @throws what the body throws, the reason of the outer signal, or `late`
  */
 export async function within<T>(
@@ -26,7 +26,7 @@ export async function within<T>(
   }
 }
 
-/** Waits for work to end, but not for ever. Its failure is an end too. @returns whether it has ended */
+/** Waits a limited time for work to end. A failure counts as an end. @returns whether it has ended */
 export async function atMost(milliseconds: number, work: Promise<unknown>): Promise<boolean> {
   const late = Promise.withResolvers<boolean>();
   const timer = setTimeout(() => late.resolve(false), milliseconds);
@@ -35,7 +35,7 @@ export async function atMost(milliseconds: number, work: Promise<unknown>): Prom
     () => true,
   );
   const result = await Promise.race([ended, late.promise]);
-  // Left running, it would keep the process alive.
+  // A running timer would keep the process alive.
   clearTimeout(timer);
   return result;
 }

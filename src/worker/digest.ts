@@ -1,7 +1,7 @@
-/** Tells things apart without telling what they are. */
+/** Distinguishes values without revealing them. */
 import { createHash } from 'node:crypto';
 
-/** The same for the same JSON; nothing of it can be read back. */
+/** Equal for equal JSON. Not reversible. */
 export function digestOf(value: unknown): string {
   return createHash('sha256').update(JSON.stringify(value)).digest('hex').slice(0, 32);
 }

@@ -3,13 +3,13 @@ export class InterruptibleWait {
   #wake: () => void = () => {};
   #isCut = false;
 
-  /** Ends the wait under way, or the next one at once. */
+  /** Ends the current wait, or the next one at once. */
   cutShort(): void {
     this.#isCut = true;
     this.#wake();
   }
 
-  /** Waits until cut short, aborted, or so many milliseconds have passed. Throws nothing. */
+  /** Waits until cut short, aborted, or timed out. Throws nothing. */
   async wait(milliseconds: number, signal: AbortSignal): Promise<void> {
     if (!this.#isCut && !signal.aborted) {
       const { promise, resolve } = Promise.withResolvers<void>();

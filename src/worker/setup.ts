@@ -5,11 +5,11 @@ import type { RateLimiter, RecordedRun, ServiceRoute } from '../types/index.ts';
 /** A pipeline as the worker sees it. */
 export interface WorkerPipeline {
   readonly name: string;
-  /** Cron in UTC, five fields or six; undefined: it runs only when asked. */
+  /** Cron in UTC, five or six fields. Undefined: it runs only on request. */
   readonly schedule: string | undefined;
   /**
-   * Changes with everything that could make a file load that failed before. Stands in Redis and tells no secret: what is
-   * weak enough to be guessed, such as a password, is hashed together with the service's key.
+   * Changes with everything that could let a failed file load. It is stored in Redis and reveals no secret: values weak enough to
+   * guess, such as a password, are hashed together with the service's key.
    */
   readonly digest: string;
   readonly handle: Pipeline;
@@ -17,23 +17,23 @@ export interface WorkerPipeline {
 
 export interface HttpSetup {
   readonly host: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
   readonly token: string | undefined;
 }
 
 /** One reading of the configuration. */
 export interface Setup {
-  /** Also takes every secret of the configuration out of a text. */
+  /** Also removes every secret of the configuration from a text. */
   readonly context: PipelineContext & { redact(text: string): string };
-  /** In the order of the file. */
+  /** In the order of the configuration file. */
   readonly pipelines: readonly WorkerPipeline[];
   /** May hold a password. */
   readonly redisUrl: string;
   readonly http: HttpSetup;
-  /** A hash that tells one service and key from another. */
+  /** A hash that distinguishes one service and key from another. */
   readonly serviceId: string;
-  /** The newest runs of each pipeline and destination, the oldest first. @throws DESTINATION_* */
+  /** The newest runs of each pipeline and destination, oldest first. @throws DESTINATION_* */
   history(perPipeline: number, signal: AbortSignal): Promise<readonly RecordedRun[]>;
   /** The same configuration with nothing opened yet. */
   reopened(): Setup;
@@ -41,21 +41,21 @@ export interface Setup {
   close(): Promise<void>;
 }
 
-/** Makes the limiter for one service and key, over what the workers share. */
+/** Creates the limiter for one service and key, over state that the workers share. */
 export type SharedLimiter = (options: {
-  /** Tells one service and key from another; no secret. */
+  /** Distinguishes one service and key from another. Not a secret. */
   readonly serviceId: string;
-  /** Requests in a minute. */
+  /** Requests per minute. */
   readonly limits: Readonly<Record<ServiceRoute, number>>;
-  /** For when what the workers share is out of reach. */
+  /** The fallback while the shared state is unreachable. */
   readonly local: RateLimiter;
 }) => RateLimiter;
 
-/** What the worker needs from outside of it. */
+/** What the worker needs from outside. */
 export interface WorkerHost {
   readonly version: string;
   /**
-   * Reads the configuration anew. Opens nothing before it is used.
+   * Reads the configuration again. Opens nothing before its first use.
    * @throws CONFIG_INVALID, SOURCE_KEY_MISSING
    */
   read(limiter: SharedLimiter): Setup;

@@ -1,26 +1,26 @@
-/** How long the worker waits for what. In milliseconds; tests pass shorter ones. */
+/** How long the worker waits, in milliseconds. Tests pass shorter times. */
 export interface Times {
-  /** A job's lock in Redis outlives its worker this long. Renewed every quarter to half of it. */
+  /** How long a job's lock in Redis outlives its worker. Renewed every quarter to half of it. */
   readonly lock: number;
-  /** How often jobs are looked for whose lock has run out: a killed worker is replaced after lock and this. */
+  /** How often jobs with an expired lock are looked for. A killed worker is replaced after `lock` plus this. */
   readonly stalled: number;
-  /** How often the schedules in Redis are compared with the configuration: it may have lost them. */
+  /** How often the schedules in Redis, which may lose them, are compared with the configuration. */
   readonly reconcile: number;
-  /** A pipeline that another run has in its hands is tried again after this. */
+  /** A pipeline that another run is loading is retried after this. */
   readonly elsewhere: number;
-  /** First wait after a failure that a retry may mend; each further one doubles it. */
+  /** First wait after a failure that a retry may fix. Each further one doubles it. */
   readonly firstRetry: number;
   readonly longestRetry: number;
-  /** Checks that fall due together are spread over at most this. */
+  /** Checks that come due together are spread over at most this. */
   readonly jitter: number;
-  /** From SIGTERM to the end at the latest: docs/contract.md, "Worker", gives 30 s, of which opened servers need a part. */
+  /** Longest time from SIGTERM to the end. docs/contract.md, "Worker", gives 30 s; opened servers need part of it. */
   readonly close: number;
   /** Least time between two reports of a run's progress. */
   readonly progress: number;
 }
 
 export const DEFAULT_TIMES: Times = {
-  // Heavy work is in threads, so the loop is never blocked for long; a longer lock would only delay a replacement.
+  // Heavy work runs in threads, so the loop is never blocked for long. A longer lock would only delay a replacement.
   lock: 30_000,
   stalled: 10_000,
   reconcile: 30_000,

@@ -1,4 +1,4 @@
-/** What a worker does all the time beside its jobs: keeps the schedules right, and shows that it is there. */
+/** The worker's continuous work beside jobs: it keeps the schedules right and reports that it is alive. */
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
@@ -9,17 +9,17 @@ import { addSync } from './queue/queues.ts';
 import { untilReady } from './redis/connections.ts';
 import type { WorkerRecord } from './redis/records.ts';
 
-/** A worker shows itself this often. */
+/** How often a worker reports itself. */
 const SHOW_EVERY_MS = 10_000;
 
 interface UpkeepOptions {
   readonly redis: Redis;
   readonly version: string;
-  /** Poked when Redis is back, or the configuration has changed. */
+  /** Cut short when Redis is back or the configuration has changed. */
   readonly wait: InterruptibleWait;
 }
 
-/** Goes on until the worker is to end. Throws nothing: what cannot be done while Redis is gone is done when it is back. */
+/** Runs until the worker must stop. Throws nothing: what fails while Redis is down is done when it is back. */
 export async function keepUp(context: JobContext, options: UpkeepOptions): Promise<void> {
   await Promise.all([keepSchedules(context, options), showWorker(context, options)]);
 }
@@ -29,8 +29,8 @@ async function keepSchedules(context: JobContext, { redis, wait }: UpkeepOptions
   while (!stop.aborted) {
     try {
       await untilReady(redis, stop);
-      // What was laid anew may have missed ticks, and a run that a kill had ended in the middle its job: both are caught
-      // up by one load, which finds that there is nothing to do for the price of a request of one byte.
+      // A rewritten schedule may have missed ticks, and a run cut off by a kill may have lost its job. One load makes up for
+      // both. When there is nothing to do, it costs a request of one byte.
       for (const pipeline of await schedules.settle(stop)) await addSync(queues, { pipeline, reason: 'laid' });
     } catch (thrown) {
       if (stop.aborted) return;

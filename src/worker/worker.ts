@@ -1,4 +1,4 @@
-/** `domainsync worker`: keeps the schedules, runs the loads, serves the page, until it is told to end. */
+/** `domainsync worker`: keeps the schedules, runs the loads and serves the page until it is told to stop. */
 import { randomUUID } from 'node:crypto';
 import { asDomainsyncError } from '../common/errors.ts';
 import { CurrentSetup } from './current-setup.ts';
@@ -22,7 +22,7 @@ import { keepUp } from './upkeep.ts';
 export interface WorkerOptions {
   readonly host: WorkerHost;
   readonly times: Times;
-  /** Aborts when the worker is to end. */
+  /** Aborts when the worker must stop. */
   readonly signal: AbortSignal;
 }
 
@@ -39,12 +39,12 @@ interface WorkerParts {
   schedules: Schedules | null;
 }
 
-/** Redis and servers that do not answer any more are not waited for longer at the end. */
+/** At shutdown, Redis and servers that do not answer get no longer than this. */
 const LET_GO_MS = 2_000;
 
 /**
- * Works until the signal aborts; then takes no new work, ends what is under way so that the next worker goes on from there,
- * and returns 0, within `times.close` and a little. While Redis is gone it waits for it.
+ * Works until the signal aborts. Then it takes no new work, stops running work so that the next worker can resume it, and returns
+ * 0 shortly after `times.close` at the latest. While Redis is down it waits.
  * @throws CONFIG_INVALID, SOURCE_KEY_MISSING, USAGE (the address of worker.http is taken) before any work
  */
 export async function runWorker({ host, times, signal }: WorkerOptions): Promise<number> {
@@ -73,7 +73,7 @@ export async function runWorker({ host, times, signal }: WorkerOptions): Promise
 
 function createParts(host: WorkerHost): WorkerParts {
   const later: { parts?: WorkerParts } = {};
-  // The service is opened with the first job, when there are connections.
+  // The service is opened with the first job, after the connections exist.
   const limiter: SharedLimiter = ({ serviceId, limits, local }) => {
     const { links, current } = later.parts as WorkerParts;
     const onWait = (route: string, milliseconds: number): void =>
@@ -98,7 +98,7 @@ function createParts(host: WorkerHost): WorkerParts {
   return parts;
 }
 
-/** From the first answer of Redis until the signal. */
+/** Runs from the first answer of Redis until the signal. */
 async function work(host: WorkerHost, times: Times, signal: AbortSignal, parts: WorkerParts): Promise<void> {
   const { id, current, links, metrics, wait } = parts;
   await untilReady(links.own, signal);
@@ -139,7 +139,7 @@ async function work(host: WorkerHost, times: Times, signal: AbortSignal, parts: 
   watch.close();
 }
 
-/** @returns whether BullMQ is not to say the same on the console */
+/** @returns whether BullMQ should not repeat the warning on the console */
 async function warnOfEviction({ links, current }: WorkerParts): Promise<boolean> {
   const policy = await evictionPolicy(links.own).catch(() => null);
   if (policy === null || policy === 'noeviction') return policy === null;
@@ -150,7 +150,7 @@ async function warnOfEviction({ links, current }: WorkerParts): Promise<boolean>
   return true;
 }
 
-/** SIGHUP: another configuration, taken as a whole or not at all. */
+/** SIGHUP: applies another configuration as a whole, or not at all. */
 function reload(host: WorkerHost, { current, limiter, schedules, wait }: WorkerParts): void {
   const old = current.setup;
   try {

@@ -1,4 +1,4 @@
-/** `domainsync datasets`, `me`, `orders` and `downloads`: the catalog and the account, as the service tells them. */
+/** `domainsync datasets`, `me`, `orders` and `downloads`: the catalog and the account, as the service reports them. */
 
 import type { Listing } from '../../types/index.ts';
 import type { App } from '../app.ts';
@@ -16,7 +16,7 @@ export async function ordersCommand(app: App): Promise<number> {
   return printListing(app, await app.api().orders(app.signal), 'the account has no orders');
 }
 
-/** @param limit 1 to 500; undefined: as many as the service gives without being told. @throws SOURCE_* */
+/** @param limit 1 to 500; undefined: the service's default. @throws SOURCE_* */
 export async function downloadsCommand(app: App, limit: number | undefined): Promise<number> {
   return printListing(app, await app.api().downloads(limit, app.signal), 'the account has no downloads');
 }

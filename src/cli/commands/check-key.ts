@@ -1,13 +1,13 @@
-/** Whether the key is good, and whose it is. */
+/** Whether the key is valid, and whose it is. */
 import { asDomainsyncError, type DomainsyncError } from '../../common/errors.ts';
 import type { Entry } from '../../types/index.ts';
 import type { App } from '../app.ts';
 import { errorDocument } from '../output.ts';
 
 export interface KeyReport {
-  /** `unread`: good, but it may not read the account. `unknown`: the service does not say. */
+  /** `unread`: valid, but not allowed to read the account. `unknown`: the service does not say. */
   readonly state: 'good' | 'unread' | 'rejected' | 'unknown';
-  /** Null where the service does not tell. */
+  /** Null if the service does not say. */
   readonly email: string | null;
   readonly role: string | null;
   readonly id: string | null;
@@ -15,7 +15,7 @@ export interface KeyReport {
   readonly error: DomainsyncError | null;
 }
 
-/** Asks the service. Throws nothing: a key that may not read the account may download all the same. */
+/** Asks the service. Throws nothing: a key that may not read the account may still download. */
 export async function checkKey(app: App): Promise<KeyReport> {
   try {
     const me = await app.api().me(app.signal);
@@ -26,7 +26,7 @@ export async function checkKey(app: App): Promise<KeyReport> {
   } catch (thrown) {
     const error = asDomainsyncError(thrown);
     const rejected = error.code === 'SOURCE_KEY_REJECTED' || error.code === 'SOURCE_IP_BLOCKED';
-    // 403 means that the key itself was taken (docs/service.md, "Errors").
+    // 403 means that the service accepted the key itself (docs/service.md, "Errors").
     const state = rejected ? 'rejected' : error.code === 'SOURCE_NO_ACCESS' ? 'unread' : 'unknown';
     return { state, email: null, role: null, id: null, scopes: [], error };
   }

@@ -1,4 +1,4 @@
-/** What `check` finds out. */
+/** The result of `check`. */
 import type { DomainsyncError } from '../../common/errors.ts';
 import type { Decision } from '../../pipeline/decide.ts';
 import type { DiskSpace, LoadedSnapshot, RemoteFile, RequestsLeft } from '../../types/index.ts';
@@ -8,23 +8,23 @@ import type { KeyReport } from './check-key.ts';
 /** What a sync would do with one destination of a pipeline, and why. */
 export interface CheckReport {
   readonly pipeline: string;
-  /** Empty where the pipeline cannot be run at all. */
+  /** Empty if the pipeline cannot run at all. */
   readonly destination: string;
   readonly newest: RemoteFile | null;
-  /** Null also where it is not known: then an error says why. */
+  /** Also null if it is not known; an error then says why. */
   readonly held: LoadedSnapshot | null;
   readonly server: ServerFacts | null;
-  /** Of a download that a sync would do. */
+  /** Set if a sync would download. */
   readonly room: DiskSpace | null;
   readonly action: Decision | 'fail';
   readonly reason: string;
-  /** All that a sync would fail with; the first decides the exit code. */
+  /** Everything a sync would fail with. The first determines the exit code. */
   readonly errors: readonly DomainsyncError[];
 }
 
-/** Everything that `check` tells. */
+/** Everything `check` reports. */
 export interface Checked {
-  /** Null where the service is not asked. */
+  /** Null if the service is not asked. */
   readonly key: KeyReport | null;
   readonly requestsLeft: readonly RequestsLeft[];
   readonly pipelines: readonly CheckReport[];

@@ -1,4 +1,4 @@
-/** What `check` tells a person: one table, and below it a line for each question. */
+/** The text output of `check`: one table, and below it one line per question. */
 import type { DomainsyncError } from '../../common/errors.ts';
 import { formatBytes, formatDuration, formatNumber } from '../../common/format.ts';
 import { printable } from '../../common/printable.ts';
@@ -16,10 +16,10 @@ const ACTIONS: Readonly<Record<CheckReport['action'], string>> = {
   'rolled-back': 'do nothing',
   fail: 'fail',
 };
-/** As wide as the longest name of a question. */
+/** Width of the longest label. */
 const LABEL = 11;
 
-/** Results on stdout, errors with what to do about them on stderr. */
+/** Writes results to stdout, and errors with their hints to stderr. */
 export function printCheck(app: App, { key, requestsLeft, pipelines }: Checked): void {
   const out = redacted(app);
   printTable(

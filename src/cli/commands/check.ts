@@ -1,4 +1,4 @@
-/** `domainsync check`, and `sync --dry-run`: what a sync would do, and all that decides it. Downloads nothing. */
+/** `domainsync check` and `sync --dry-run`: what a sync would do, and why. Downloads nothing. */
 
 import { asDomainsyncError, type DomainsyncError } from '../../common/errors.ts';
 import { type Decision, decide } from '../../pipeline/decide.ts';
@@ -15,7 +15,7 @@ import type { Checked, CheckReport } from './check-report.ts';
 import { printCheck } from './check-text.ts';
 import type { SyncOptions } from './sync.ts';
 
-/** @returns the exit code: that of the first pipeline that would fail */
+/** @returns the exit code of the first pipeline that would fail */
 export async function checkCommand(app: App, names: readonly string[], options: SyncOptions): Promise<number> {
   const selected = selectPipelines(app.pipelines, names);
   const [key, ...reports] = await Promise.all([
@@ -29,7 +29,7 @@ export async function checkCommand(app: App, names: readonly string[], options: 
   return checked.pipelines.find(({ errors }) => errors.length > 0)?.errors[0]?.exitCode ?? 0;
 }
 
-/** What the service offers for a pipeline, or why that cannot be had. */
+/** What the service offers for a pipeline, or why that is not known. */
 interface Offered {
   readonly newest: RemoteFile | null;
   readonly failure: DomainsyncError | null;
@@ -101,7 +101,7 @@ async function refusalOf(destination: Destination, signal: AbortSignal): Promise
   }
 }
 
-/** Why a sync would do what it would do. */
+/** The reason for the decision. */
 function whyOf(action: Decision, held: LoadedSnapshot | null, newest: RemoteFile): string {
   if (held === null) return 'nothing is loaded yet';
   if (action === 'older') return `what is loaded is newer (${held.date})`;

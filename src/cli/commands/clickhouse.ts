@@ -1,4 +1,4 @@
-/** `domainsync clickhouse`: the embedded server in the foreground, for other programs. */
+/** `domainsync clickhouse`: runs the embedded server in the foreground, for other programs. */
 
 import type { App } from '../app.ts';
 import { printJson } from '../output.ts';
@@ -8,7 +8,7 @@ interface EmbeddedAddress {
   readonly url: string;
   readonly username: string;
   readonly database: string;
-  /** The password is in it, and never printed. */
+  /** Contains the password, which is never printed. */
   readonly passwordFile: string;
 }
 
@@ -32,7 +32,7 @@ Ctrl-C ends it, when no other command uses it.
   await new Promise<void>((resolve) => {
     if (app.signal.aborted) return resolve();
     app.signal.addEventListener('abort', () => resolve(), { once: true });
-    // A signal's listener alone keeps no process alive.
+    // A signal listener alone does not keep the process alive.
     const alive = setInterval(() => {}, 60_000);
     app.signal.addEventListener('abort', () => clearInterval(alive), { once: true });
   });

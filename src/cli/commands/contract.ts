@@ -1,11 +1,11 @@
-/** `domainsync contract`: where the service's OpenAPI document is not as domainsync relies on it. */
+/** `domainsync contract`: where the service's OpenAPI document differs from what domainsync relies on. */
 import { ERROR_KINDS } from '../../common/errors.ts';
 import { formatNumber } from '../../common/format.ts';
 import type { App } from '../app.ts';
 import { printJson, printTable } from '../output.ts';
 import { redacted } from '../redacted-output.ts';
 
-/** @returns 0 when nothing is missing that domainsync relies on, else 6. @throws SOURCE_* */
+/** @returns 0 if everything domainsync relies on is there, else 6. @throws SOURCE_* */
 export async function contractCommand(app: App): Promise<number> {
   const { document, differences, endpoints } = await app.api().contract(app.signal);
   const missing = differences.filter(({ severity }) => severity === 'missing').length;

@@ -1,6 +1,6 @@
 /**
- * `domainsync demo`: the product in one go, with a sandbox service and the embedded ClickHouse. It works in a folder of
- * its own, with a configuration file that a person can go on with.
+ * `domainsync demo`: the whole product in one command, with a sandbox service and the embedded ClickHouse. It works in its own
+ * folder and leaves a configuration file there to continue with.
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,9 +14,9 @@ const DEMO_PIPELINE = 'all-data';
 const DEMO_DATABASE = 'demo';
 const ROWS = 50_000;
 
-/** What the composition root lends to the demo. */
+/** What the composition root provides for the demo. */
 interface DemoHost {
-  /** An App on a configuration file, as every other command gets it. */
+  /** Opens an App on a configuration file, as for every other command. */
   open(configFile: string, env: Readonly<Record<string, string>>): Promise<DemoApp>;
   readonly out: App['out'];
   readonly signal: AbortSignal;
@@ -33,10 +33,10 @@ export interface DemoApp {
 const TRY =
   "SELECT tld_suffix, count() AS domains, countIf(mapContains(technologies, 'WordPress')) AS wordpress FROM demo.domains_live GROUP BY tld_suffix ORDER BY domains DESC LIMIT 5";
 
-/** @param folder its own: what an earlier demo left there is made anew */
+/** @param folder the demo's own; remains of an earlier demo are recreated */
 export async function demoCommand(host: DemoHost, folder: string): Promise<number> {
   const { out, signal } = host;
-  // The server's own folder stays: it may be at work, for whoever followed the last line of an earlier demo.
+  // Keep the server's own folder: the server may be running for someone who followed the last line of an earlier demo.
   await rm(join(folder, 'downloads'), { recursive: true, force: true });
   await mkdir(folder, { recursive: true });
   const config = join(folder, 'domainsync.yaml');

@@ -1,4 +1,4 @@
-/** `domainsync rollback`: what was there before the last file, where a destination keeps it (mode `replace`). */
+/** `domainsync rollback`: restores the state before the last file, if a destination keeps it (mode `replace`). */
 import { DomainsyncError } from '../../common/errors.ts';
 import { formatNumber } from '../../common/format.ts';
 import { snapshotDocument } from '../../pipeline/snapshot-document.ts';
@@ -7,7 +7,7 @@ import type { App } from '../app.ts';
 import { printJson } from '../output.ts';
 import { selectPipelines } from '../select-pipelines.ts';
 
-/** @throws USAGE where there is nothing to put back, DESTINATION_* */
+/** @throws USAGE when there is nothing to restore, DESTINATION_* */
 export async function rollbackCommand(app: App, name: string): Promise<number> {
   const [pipeline] = selectPipelines(app.pipelines, [name]);
   const destinations = (await pipeline?.destinations(app.signal)) ?? [];

@@ -1,6 +1,6 @@
 /**
- * The rows of a free sample. Neither the format nor the media type of its body is specified, so both are seen from the
- * content: zstd, gzip or plain; a JSON array, JSON Lines, or an object with the rows under some key.
+ * The rows of a free sample. The format and media type of its body are not specified, so both are detected from the content:
+ * zstd, gzip or plain; a JSON array, JSON Lines, or an object with the rows under some key.
  */
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
@@ -8,25 +8,25 @@ import { DomainsyncError } from '../../common/errors.ts';
 import { type Entry, parseExactly } from '../../types/index.ts';
 import { decompress } from '../../zstd/frames.ts';
 
-/** Decompressed bytes: 10,000 rows of 25 kB each. More would not be a sample, and be held in memory. */
+/** Decompressed bytes: 10,000 rows of 25 kB each. More would not be a sample, and it is held in memory. */
 export const MAX_SAMPLE_BYTES = 256 * 1024 * 1024;
-/** As the configuration's default: no sample needs more. */
+/** The configuration's default. No sample needs more. */
 const MAX_WINDOW_LOG = 27;
 /** A compressed file may come over a compressed connection. */
 const MAX_LAYERS = 2;
 const HINT = 'Nothing was saved. Try again; if it stays so, tell the service.';
-/** Keys under which rows go before any other list: columns may be listed as well. */
+/** Keys whose list is preferred as the rows, because columns may be listed as well. */
 const ROW_KEYS = ['rows', 'data', 'items', 'results', 'domains', 'sample', 'preview', 'records'];
 
 export interface Sample {
-  /** The body as one JSON document; of JSON Lines, the array of them. */
+  /** The body as one JSON document; for JSON Lines, an array of its lines. */
   readonly document: unknown;
   readonly rows: readonly Entry[];
 }
 
 /**
- * @throws FILE_CORRUPT when what is compressed is damaged
- * @throws SOURCE_UNEXPECTED when no rows are to be found, or there is far more than a sample
+ * @throws FILE_CORRUPT when compressed content is damaged
+ * @throws SOURCE_UNEXPECTED when there are no rows, or far more than a sample has
  * @throws INTERRUPTED
  */
 export async function readSample(
@@ -58,7 +58,7 @@ async function unpacked(body: Buffer, signal: AbortSignal, mostBytes: number): P
   return bytes;
 }
 
-/** A frame, or a skippable one (RFC 8878, 3.1). */
+/** Whether it starts with a frame, or a skippable one (RFC 8878, 3.1). */
 function isZstd(bytes: Buffer): boolean {
   if (bytes.length < 4) return false;
   const magic = bytes.readUInt32LE(0);
@@ -78,7 +78,7 @@ async function fromZstd(bytes: Buffer, signal: AbortSignal, mostBytes: number): 
       parts.push(part);
     }
   } catch (error) {
-    // Its own hint is about files that are kept on the disk.
+    // The error's own hint is about files kept on disk.
     if (error instanceof DomainsyncError && error.code === 'FILE_CORRUPT') throw damaged(error.message, error);
     throw error;
   }
@@ -99,7 +99,7 @@ function parsed(text: string): unknown {
   try {
     return parseExactly(text);
   } catch (whole) {
-    // One that begins like an array is no JSON Lines of objects.
+    // Text that does not begin with an object is not JSON Lines of objects.
     if (!/^\s*\{/u.test(text)) throw unexpected(`is no JSON: ${(whole as Error).message}`, whole);
     const lines = text.split('\n');
     return lines.flatMap((line, index) => {
@@ -116,7 +116,7 @@ function parsed(text: string): unknown {
 function rowsOf(document: unknown): readonly Entry[] | null {
   if (isRows(document)) return document;
   if (!isObject(document)) return null;
-  // A row of its own, as one line of JSON Lines: its DNS records are lists of objects too.
+  // A single row, like one line of JSON Lines. Its DNS records are lists of objects too.
   if ('Domain' in document) return [document];
   const fields = Object.entries(document).sort(([a], [b]) => rank(a) - rank(b));
   const lists = fields.flatMap(([, value]) => (isRows(value) ? [value] : []));

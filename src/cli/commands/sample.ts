@@ -1,4 +1,4 @@
-/** `domainsync preview` and `domainsync sample`: the free samples, shown in part or saved as a whole. */
+/** `domainsync preview` and `domainsync sample`: the free samples, shown in part or saved in full. */
 
 import { formatNumber } from '../../common/format.ts';
 import { printable } from '../../common/printable.ts';
@@ -12,19 +12,19 @@ import { fieldsOf, printRecords, roomFor } from '../service-records.ts';
 import { readSample, type Sample } from './sample-rows.ts';
 import { checkPath, saveRows } from './save-rows.ts';
 
-/** Rows shown: as many as a sample of a slice has (docs/service.md, "Limits"). */
+/** How many rows are shown: as many as a sample of a slice has (docs/service.md, "Limits"). */
 const ROWS_SHOWN = 20;
-/** Fewer columns than these would say too little: rather all of them, one below the other. */
+/** If fewer columns fit, all main fields are listed one below the other instead. */
 const FEWEST_COLUMNS = 4;
-/** Room for most domains. */
+/** Wide enough for most domains. */
 const COLUMN_WIDTH = 16;
-/** Of the columns with one short value, those most worth their place; the others are in the file. */
+/** The most useful columns with one short value. The others are in the file. */
 const MAIN: readonly string[] = ['domain', 'country', 'http_status', 'pr_value', 'registrar', 'created_at'];
 const SHORT: readonly ColumnKind[] = ['domain', 'text', 'uint16', 'float64', 'bool', 'datetime'];
 
-/** @param output file that takes all rows. @throws USAGE, LOCAL_DISK, FILE_CORRUPT, SOURCE_* */
+/** @param output file for all rows. @throws USAGE, LOCAL_DISK, FILE_CORRUPT, SOURCE_* */
 export async function sampleCommand(app: App, target: Target, output: string | undefined): Promise<number> {
-  // Before anything is asked for: samples are limited to 30 a minute.
+  // Check before the request: samples are limited to 30 a minute.
   if (output !== undefined) await checkPath(output);
   let body: Buffer;
   try {
@@ -62,7 +62,7 @@ function show({ rows }: Sample, out: TextSink): void {
   );
 }
 
-/** The fields with short values, the most telling first; of rows that are not as specified, all. */
+/** The fields with short values, the most useful first; all fields if the rows are not as specified. */
 function mainFields(all: readonly string[]): string[] {
   const known = COLUMNS.filter(({ from, kind }) => from !== null && all.includes(from) && SHORT.includes(kind));
   if (known.length === 0) return [...all];

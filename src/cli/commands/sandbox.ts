@@ -1,4 +1,4 @@
-/** `domainsync sandbox`: the stand-in service in the foreground. */
+/** `domainsync sandbox`: runs the stand-in service in the foreground. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startSandbox } from '../../sandbox/service.ts';
 
@@ -6,7 +6,7 @@ interface SandboxCommandOptions {
   readonly port: number;
   readonly rows: number;
   readonly seed: number;
-  /** Seconds between snapshots; absent: only the first. */
+  /** Seconds between snapshots. Absent: only the first is published. */
   readonly publishEvery?: number;
   readonly print: (line: string) => void;
   readonly signal: AbortSignal;
@@ -34,7 +34,7 @@ export async function sandboxCommand(options: SandboxCommandOptions): Promise<vo
   }
 }
 
-/** Waits so many seconds, or for ever; false when the signal came first. */
+/** Waits this many seconds, or for ever. Returns false if the signal came first. */
 async function pause(seconds: number | undefined, signal: AbortSignal): Promise<boolean> {
   if (signal.aborted) return false;
   if (seconds === undefined) {

@@ -1,4 +1,4 @@
-/** Rows into a file of JSON Lines, at one instant: whoever looks finds the old file or the new one, whole. */
+/** Saves rows to a JSON Lines file atomically: readers see the whole old file or the whole new one. */
 import { open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
@@ -9,12 +9,12 @@ import type { Entry } from '../../types/index.ts';
 
 const HINT = 'Name a file in an existing folder: .jsonl for JSON Lines, .jsonl.zst for compressed ones.';
 
-/** Some hundred kilobytes. */
+/** A few hundred kilobytes. */
 const ROWS_AT_ONCE = 200;
 
 /**
- * Whether rows can be saved there, as far as that is seen beforehand.
- * @throws USAGE when it is a folder or a device, its folder does not exist, or its name promises what is not written
+ * Whether rows can be saved there, as far as can be known in advance.
+ * @throws USAGE when it is a folder or a device, its folder does not exist, or its name promises another format
  */
 export async function checkPath(path: string): Promise<void> {
   const refuse = (why: string): DomainsyncError => new DomainsyncError('USAGE', `${path} ${why}`, { hint: HINT });
@@ -26,7 +26,7 @@ export async function checkPath(path: string): Promise<void> {
   if (there !== null && !there.isFile()) throw refuse('exists and is no file');
 }
 
-/** Writes the rows, compressed when the name ends in `.zst`. @returns bytes of the file. @throws LOCAL_DISK, INTERRUPTED */
+/** Writes the rows, compressed if the name ends in `.zst`. @returns size of the file in bytes. @throws LOCAL_DISK, INTERRUPTED */
 export async function saveRows(path: string, rows: readonly Entry[], signal: AbortSignal): Promise<number> {
   const draft = `${path}.${process.pid}.tmp`;
   try {
@@ -47,7 +47,7 @@ async function write(path: string, rows: readonly Entry[], zstd: boolean, signal
     const content = zstd ? compressed(rows) : pieces(rows);
     for await (const piece of content) {
       signal.throwIfAborted();
-      // On a handle it goes on from its position, and repeats short writes.
+      // On a handle, writeFile continues at the current position and repeats short writes.
       await handle.writeFile(piece);
     }
     await handle.sync();
@@ -60,13 +60,13 @@ async function write(path: string, rows: readonly Entry[], zstd: boolean, signal
 async function* compressed(rows: readonly Entry[]): AsyncGenerator<Buffer, void, undefined> {
   const encoder = createZstdCompress({ params: { [constants.ZSTD_c_checksumFlag]: 1 } });
   const fed = pipeline(Readable.from(pieces(rows)), encoder);
-  // A failure ends the encoder too, so that the loop below throws it.
+  // A failure also ends the encoder, so the loop below throws it.
   fed.catch(() => {});
   for await (const part of encoder) yield part as Buffer;
   await fed;
 }
 
-/** Lines, many at once. */
+/** Batches of lines. */
 function* pieces(rows: readonly Entry[]): Generator<string> {
   for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
     yield rows

@@ -1,4 +1,4 @@
-/** `domainsync status` and `domainsync rejects`: what the destinations hold, and what was left out. */
+/** `domainsync status` and `domainsync rejects`: what the destinations hold, and what was rejected. */
 
 import { formatDuration, formatNumber } from '../../common/format.ts';
 import { snapshotDocument } from '../../pipeline/snapshot-document.ts';
@@ -16,7 +16,7 @@ export async function statusCommand(app: App, names: readonly string[]): Promise
       await destination.close();
     }
   }
-  // Whoever asks for one pipeline does not ask for what is not there.
+  // Orphans do not matter to a status of named pipelines.
   const left = names.length === 0 && statuses.length > 0 ? await app.orphans() : [];
   if (app.json) {
     const leftBehind = left.map(({ held, ...rest }) => ({
@@ -57,13 +57,13 @@ export async function statusCommand(app: App, names: readonly string[]): Promise
   return 0;
 }
 
-/** The file, and how much of it where that is not all. */
+/** The file, and how much of it is there if it is partial. */
 function holds({ file, partial }: LoadedSnapshot): string {
   if (partial === undefined) return file;
   return `${file} (${formatNumber(partial.sent)} of ${formatNumber(partial.of)} messages)`;
 }
 
-/** Longest list of rejects that is printed. */
+/** The most rejects that are printed. */
 const REJECTS_SHOWN = 1000;
 
 /** @throws DESTINATION_* */
@@ -71,7 +71,7 @@ export async function rejectsCommand(app: App, name: string | undefined): Promis
   const rejects: RecordedReject[] = [];
   for (const pipeline of selectPipelines(app.pipelines, name === undefined ? [] : [name])) {
     for (const destination of await pipeline.destinations(app.signal)) {
-      // Destinations of one pipeline read the same lines: a line that both rejected is told once.
+      // Destinations of one pipeline read the same lines. A line that several rejected is shown once.
       const told = new Set(rejects.map(identity));
       rejects.push(...(await destination.rejects(REJECTS_SHOWN, app.signal)).filter((one) => !told.has(identity(one))));
       await destination.close();

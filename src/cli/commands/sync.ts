@@ -1,4 +1,4 @@
-/** `domainsync sync`: every pipeline once; one that fails does not keep the next from running. */
+/** `domainsync sync`: runs every pipeline once. A failed pipeline does not stop the next one. */
 import { DomainsyncError } from '../../common/errors.ts';
 import type { RunJob } from '../../pipeline/run.ts';
 import { syncPipeline } from '../../pipeline/sync.ts';
@@ -12,11 +12,11 @@ export interface SyncOptions {
   readonly force: boolean;
   /** Load this local file instead of asking the service. */
   readonly fromFile?: string;
-  /** Its date, where its name has none. */
+  /** Its date, if its name has none. */
   readonly fileDate?: string;
 }
 
-/** @returns the exit code: that of the first pipeline that failed. @throws USAGE before anything runs */
+/** @returns the exit code of the first pipeline that failed. @throws USAGE before anything runs */
 export async function syncCommand(app: App, names: readonly string[], options: SyncOptions): Promise<number> {
   const pipelines = selectPipelines(app.pipelines, names);
   if (options.fromFile !== undefined && pipelines.length !== 1) {

@@ -1,4 +1,4 @@
-/** The files of the status page, read once. Nothing comes from elsewhere. */
+/** The files of the status page, read once. Nothing is loaded from elsewhere. */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
@@ -9,7 +9,7 @@ interface Asset {
   readonly body: string;
 }
 
-/** The page in pieces: the module, what it imports, styles, and the library of the plots. */
+/** The parts of the page: the module, its imports, the styles, and the plot library. */
 const OWN = ['app.js', 'card.js', 'runs.js', 'dom.js', 'format.js', 'plots.js', 'rejects.js', 'style.css', 'icon.svg'];
 const OF_UPLOT = { 'uplot.js': 'uPlot.esm.js', 'uplot.css': 'uPlot.min.css' };
 
@@ -22,13 +22,13 @@ const TYPES: Readonly<Record<string, string>> = {
 
 export interface Assets {
   readonly page: string;
-  /** By the name under /assets/. */
+  /** By name under /assets/. */
   readonly files: ReadonlyMap<string, Asset>;
-  /** The page that asks for the token, with the policy that its own styles need. */
+  /** The page that asks for the token, with the policy that its inline style needs. */
   signIn(message: string): { readonly body: string; readonly policy: string };
 }
 
-/** @throws Error when the package is not whole */
+/** @throws Error when the package is incomplete */
 export async function loadAssets(): Promise<Assets> {
   const folder = new URL('../page/', import.meta.url);
   const own = (name: string): Promise<string> => readFile(new URL(name, folder), 'utf8');
@@ -41,7 +41,7 @@ export async function loadAssets(): Promise<Assets> {
     add(name, await readFile(fileURLToPath(import.meta.resolve(`uplot/dist/${file}`)), 'utf8'));
   }
   const signIn = await own('sign-in.html');
-  // The style stands in the page, since nothing else is served to who has not signed in; its hash permits it alone.
+  // The style is inline because nothing else is served before sign-in. The policy permits it by its hash alone.
   const style = /<style>([\s\S]*?)<\/style>/.exec(signIn)?.[1] ?? '';
   const policy = contentSecurityPolicy(`'sha256-${createHash('sha256').update(style).digest('base64')}'`);
   return {
@@ -51,7 +51,7 @@ export async function loadAssets(): Promise<Assets> {
   };
 }
 
-/** For text in HTML. */
+/** Escapes text for HTML. */
 export function escaped(text: string): string {
   const entities: Readonly<Record<string, string>> = {
     '&': '&amp;',

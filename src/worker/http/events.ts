@@ -1,14 +1,14 @@
-/** News for the open status pages: what changes anywhere, told by server-sent events. */
+/** News for open status pages, sent as server-sent events. */
 import type { Redis } from 'ioredis';
 import { NEWS_CHANNEL } from '../redis/keys.ts';
 import type { LiveRun, News } from '../redis/records.ts';
 
-/** A page is told of everything anew this often: time alone changes what it shows. */
+/** Each page gets the whole status this often, because time alone changes what it shows. */
 const ANYWAY_MS = 10_000;
-/** Changes that come together are told together. */
+/** Changes within this time are sent together. */
 const GATHER_MS = 150;
 
-/** What a page has not been told yet. Of each only the newest counts, so that a slow page costs no memory. */
+/** What a page has not been sent yet. Only the newest item of each kind is kept, so a slow page costs no memory. */
 interface PendingNews {
   /** The whole status. */
   readonly status: boolean;
@@ -22,7 +22,7 @@ class Listener {
   #wake: () => void = () => {};
   #ended = false;
 
-  /** Waits until there is something to tell; null: the page or the worker is gone. */
+  /** Waits until there is something to send. Null: the page or the worker is gone. */
   async next(): Promise<PendingNews | null> {
     while (!this.#ended && !this.#status && this.#runs.size === 0) {
       await new Promise<void>((resolve) => {
@@ -48,15 +48,15 @@ class Listener {
   }
 }
 
-/** Hears the news of all workers through Redis. */
+/** Receives the news of all workers through Redis. */
 export class StatusBroadcaster {
   readonly #listeners = new Set<Listener>();
   readonly #timer: NodeJS.Timeout;
   #gathering: NodeJS.Timeout | null = null;
 
-  /** @param onChange told of each pipeline that has changed */
+  /** @param onChange called with each pipeline that has changed */
   constructor(news: Redis, onChange: (pipeline: string) => void) {
-    // Subscribed again by itself whenever Redis was gone.
+    // ioredis resubscribes after every outage.
     news.subscribe(NEWS_CHANNEL).catch(() => {});
     news.on('message', (_channel, text) => {
       const heard = JSON.parse(text) as News;

@@ -1,8 +1,8 @@
-/** Who may ask: the machine itself, or whoever shows the token; and never a web page of somebody else. */
+/** Who may send requests: this machine, or a holder of the token. A foreign web page never may. */
 import type { MiddlewareHandler } from 'hono';
 import type { Sessions } from './session.ts';
 
-/** The page's own files and answers only, nothing inline, in no frame. */
+/** Only the page's own files and responses; nothing inline; in no frame. */
 const CSP = [
   "default-src 'none'",
   "script-src 'self'",
@@ -14,7 +14,7 @@ const CSP = [
   "frame-ancestors 'none'",
 ];
 
-/** The policy, with other sources of styles where a page brings its own. */
+/** The policy, with other style sources for a page that brings its own. */
 export function contentSecurityPolicy(styles = "'self'"): string {
   return CSP.map((rule) => (rule.startsWith('style-src') ? `style-src ${styles}` : rule)).join('; ');
 }
@@ -22,7 +22,7 @@ export function contentSecurityPolicy(styles = "'self'"): string {
 const HEADERS: Readonly<Record<string, string>> = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
-  // Not `no-referrer`: browsers then send `Origin: null` with the sign-in form.
+  // Not `no-referrer`: browsers would then send `Origin: null` with the sign-in form.
   'referrer-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
@@ -40,8 +40,8 @@ export function securityHeaders(): MiddlewareHandler {
 }
 
 /**
- * Without a token, only who named this machine as itself is answered: a web page can have a name of its own lead to
- * 127.0.0.1 (DNS rebinding), but cannot choose the Host that its visitor's browser sends.
+ * Without a token, only requests whose Host names this machine are answered. A web page can point its own name at 127.0.0.1 (DNS
+ * rebinding), but it cannot choose the Host that its visitor's browser sends.
  */
 export function loopbackOnly(): MiddlewareHandler {
   return async (context, next) => {
@@ -50,13 +50,13 @@ export function loopbackOnly(): MiddlewareHandler {
   };
 }
 
-/** A Host header that names this machine as itself, with any port. */
+/** Whether a Host header names this machine, with any port. */
 function isLoopbackHost(host: string): boolean {
   const name = host.replace(/:\d*$/, '').toLowerCase();
   return name === 'localhost' || name === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(name);
 }
 
-/** What changes something is not taken from pages of others, whatever the browser would send with it. */
+/** Refuses changes requested by foreign pages, whatever the browser sends along. */
 export function ownOriginOnly(): MiddlewareHandler {
   return async (context, next) => {
     const { method } = context.req;
@@ -73,7 +73,7 @@ function hostOf(origin: string): string | null {
   return URL.canParse(origin) ? new URL(origin).host : null;
 }
 
-/** Asks for the token, as a bearer or by the cookie that signing in gave. `denied` answers who has neither. */
+/** Requires the token, as a bearer token or as the sign-in cookie. `denied` answers requests with neither. */
 export function signedIn(sessions: Sessions, denied: MiddlewareHandler): MiddlewareHandler {
   return async (context, next) => {
     const { authorization, cookie } = {

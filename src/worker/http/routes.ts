@@ -11,7 +11,7 @@ import type { StatusBroadcaster } from './events.ts';
 import { loopbackOnly, ownOriginOnly, securityHeaders, signedIn } from './guard.ts';
 import { Sessions } from './session.ts';
 
-/** What the routes ask of the worker. */
+/** What the routes need from the worker. */
 export interface Backend {
   status(): Promise<StatusDocument>;
   health(): Promise<Health>;
@@ -22,7 +22,7 @@ export interface Backend {
   sync(name: string): Promise<void>;
   /** The newest rejected lines. @throws DESTINATION_* */
   rejects(name: string, limit: number): Promise<readonly RecordedReject[]>;
-  /** Takes secrets out of a text. */
+  /** Removes secrets from a text. */
   redact(text: string): string;
 }
 
@@ -41,12 +41,12 @@ interface RouteOptions {
 }
 
 const MOST_REJECTS = 500;
-/** Of a raw line, as much is shown. */
+/** Longest part of a raw line that is shown. */
 const RAW_CHARACTERS = 4096;
-/** Open pages beyond these are refused: each holds a connection. */
+/** Most open pages. More are refused, because each holds a connection. */
 const MOST_LISTENERS = 200;
 const FORM_BYTES = 8192;
-/** Wrong tokens are answered no sooner than this. */
+/** A wrong token is answered no sooner than this. */
 const WRONG_TOKEN_MS = 500;
 
 export function createRoutes(options: RouteOptions): Hono {
@@ -71,7 +71,7 @@ export function createRoutes(options: RouteOptions): Hono {
   return app;
 }
 
-/** Everything that is added after this asks for the token. */
+/** Every route added after this requires the token. */
 function addSignIn(app: Hono, { assets }: RouteOptions, sessions: Sessions): void {
   const page = (context: Context, message: string): Response => {
     const { body, policy } = assets.signIn(message);
@@ -158,7 +158,7 @@ function json(context: Context, backend: Backend, document: unknown, status: 200
   return context.body(text(backend, document), status, { 'content-type': 'application/json; charset=utf-8' });
 }
 
-/** No string in it holds a secret, whatever came from servers. */
+/** Serialises with secrets removed from every string, whatever servers sent. */
 function text({ redact }: Backend, document: unknown): string {
   return JSON.stringify(document, (_key, value: unknown) => (typeof value === 'string' ? redact(value) : value));
 }

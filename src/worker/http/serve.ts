@@ -1,4 +1,4 @@
-/** Puts the HTTP server together with what it tells of. */
+/** Connects the HTTP server to its data. */
 import { DomainsyncError } from '../../common/errors.ts';
 import type { RecordedReject } from '../../types/index.ts';
 import type { CurrentSetup } from '../current-setup.ts';
@@ -31,12 +31,12 @@ export interface Served {
   close(): Promise<void>;
 }
 
-/** A request waits for Redis, or for a destination, this long. */
+/** Longest wait of a request for Redis or a destination. */
 const ANSWER_MS = 8_000;
-/** With these a destination does not answer; with others it did, if only to refuse. */
+/** Codes of a destination that does not answer. With any other code it did answer, if only to refuse. */
 const SILENT: ReadonlySet<string> = new Set(['DESTINATION_UNREACHABLE', 'EMBEDDED_UNAVAILABLE', 'UNEXPECTED']);
 
-/** @throws USAGE when the address cannot be had */
+/** @throws USAGE when the address is not available */
 export async function serveHttp(options: ServeOptions): Promise<Served> {
   const { current, links, stop } = options;
   const records = new Records(links.own);
@@ -74,7 +74,7 @@ function createBackend(
     health: () => health(current, links, cache),
     sync: async (pipeline) => {
       const open = queues();
-      // BullMQ would wait for Redis for as long as it takes.
+      // BullMQ would wait for Redis indefinitely.
       if (open === null || !links.state().ready) throw unavailable();
       await within(ANSWER_MS, stop, unavailable, () => addSync(open, { pipeline, reason: 'asked' }));
     },
@@ -125,7 +125,7 @@ function unavailable(): DomainsyncError {
   });
 }
 
-/** Whoever asks while an answer is being put together gets that one. */
+/** Concurrent callers share one read. */
 function once<T>(read: () => Promise<T>): () => Promise<T> {
   let pending: Promise<T> | null = null;
   return () => {

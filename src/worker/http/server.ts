@@ -8,15 +8,15 @@ import { DomainsyncError } from '../../common/errors.ts';
 import type { HttpSetup } from '../setup.ts';
 
 interface HttpServer {
-  /** Where it listens, for people: `http://127.0.0.1:8080`. */
+  /** Where it listens, for display: `http://127.0.0.1:8080`. */
   readonly url: string;
-  /** Ends all connections at once. */
+  /** Closes all connections at once. */
   close(): Promise<void>;
 }
 
-/** @throws USAGE when the address is taken or cannot be had */
+/** @throws USAGE when the address is taken or not available */
 export async function listen(app: Hono, { host, port }: Pick<HttpSetup, 'host' | 'port'>): Promise<HttpServer> {
-  // Without `http2` in its options it is a plain HTTP/1.1 server.
+  // Without `http2` in the options this is a plain HTTP/1.1 server.
   const server = createAdaptorServer({ fetch: app.fetch }) as Server;
   server.listen(port, host);
   try {

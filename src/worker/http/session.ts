@@ -1,10 +1,10 @@
-/** Signing in to the status page: a cookie that proves that its bearer knew the token, and is not the token. */
+/** Sign-in to the status page: a cookie that proves its bearer knew the token without containing it. */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 const COOKIE = 'domainsync_session';
 const LASTS_SECONDS = 12 * 3600;
 
-/** Stateless, so that a cookie is good at every worker with the same token, and none is when the token is changed. */
+/** Stateless: a cookie is valid at every worker with the same token, and none is valid after the token changes. */
 export class Sessions {
   readonly #token: string;
 
@@ -12,24 +12,24 @@ export class Sessions {
     this.#token = token;
   }
 
-  /** In a time that does not tell how much of it was right. */
+  /** Constant-time comparison: the duration does not reveal how much was right. */
   isToken(candidate: string): boolean {
     return timingSafeEqual(digest(candidate), digest(this.#token));
   }
 
-  /** Value of a Set-Cookie header. @param secure whether the browser came by https */
+  /** Value of a Set-Cookie header. @param secure whether the browser uses https */
   cookie(secure: boolean): string {
     const expires = Math.floor(Date.now() / 1000) + LASTS_SECONDS;
     const content = `${expires}.${randomBytes(16).toString('base64url')}`;
     return setCookie(`${content}.${this.#sign(content)}`, LASTS_SECONDS, secure);
   }
 
-  /** Takes the cookie away. */
+  /** Deletes the cookie. */
   noCookie(secure: boolean): string {
     return setCookie('', 0, secure);
   }
 
-  /** Whether a Cookie header holds a session that was given out and has not run out. */
+  /** Whether a Cookie header holds a session that was issued and has not expired. */
   isCookie(header: string): boolean {
     const value = new RegExp(`(?:^|;\\s*)${COOKIE}=([^;]*)`).exec(header)?.[1] ?? '';
     const [expires = '', nonce = '', signature = ''] = value.split('.');
@@ -47,7 +47,7 @@ function setCookie(value: string, seconds: number, secure: boolean): string {
   return [...attributes, ...(secure ? ['Secure'] : [])].join('; ');
 }
 
-/** Of one length, whatever is compared. */
+/** Gives inputs of any length the same length, for comparison. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

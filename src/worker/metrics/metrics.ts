@@ -4,7 +4,7 @@ import type { StatusDocument } from '../state/status.ts';
 import { createGauges } from './pipeline-metrics.ts';
 import { createMeters, type Meters } from './worker-metrics.ts';
 
-/** Of prom-client's own, these have names that promtool objects to, or tell of nothing here. */
+/** prom-client's own metrics whose names promtool rejects, or that say nothing useful here. */
 const LEFT_OUT = /_total$|^nodejs_(?:active|version|heap_space)|^process_(?:open|max)_fds$/;
 const KEPT = new Set([
   'process_cpu_user_seconds_total',
@@ -14,7 +14,7 @@ const KEPT = new Set([
 
 export interface Metrics {
   readonly meters: Meters;
-  /** Every metric that is served, in the order in which it is. */
+  /** Every served metric, in the order it is served. */
   readonly definitions: readonly MetricDefinition[];
   /** @param status read just now */
   expose(status: StatusDocument): Promise<{ readonly type: string; readonly text: string }>;
@@ -46,7 +46,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** prom-client keeps the labels with a metric, and leaves them out of its types. */
+/** prom-client keeps a metric's labels, but its types omit them. */
 function definitionOf(metric: ReturnType<Registry['getMetricsAsArray']>[number]): MetricDefinition {
   const { labelNames: labels } = metric as typeof metric & { readonly labelNames: readonly string[] };
   return { name: metric.name, type: String(metric.type), help: metric.help, labels };

@@ -1,4 +1,4 @@
-/** What /metrics tells of every pipeline: read from the destinations and from Redis, the same at every worker. */
+/** What /metrics says about every pipeline. It is read from the destinations and Redis, so all workers agree. */
 import { Gauge, type Registry } from 'prom-client';
 import type { DestinationStatus } from '../../types/index.ts';
 import { ACCESS_STATES, type PipelineStatus, type StatusDocument } from '../state/status.ts';
@@ -9,7 +9,7 @@ const OUTCOMES = ['loaded', 'failed', 'interrupted', 'rolled-back'];
 type Labels = Readonly<Record<string, string>>;
 
 interface Gauges {
-  /** Makes the gauges say what a status says, and nothing that is no more. */
+  /** Sets the gauges to a status and removes series that no longer exist. */
   show(status: StatusDocument): void;
 }
 

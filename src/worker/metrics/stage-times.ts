@@ -1,4 +1,4 @@
-/** Sources and destinations that tell how long each stage of a run took. */
+/** Wraps sources and destinations to report how long each stage of a run takes. */
 import type { Destination, Load, RemoteFile, Source } from '../../types/index.ts';
 
 /**
@@ -12,7 +12,7 @@ export type Stage = 'ask' | 'download' | 'recover' | 'write' | 'finish';
 
 export type ObserveStage = (stage: Stage, seconds: number) => void;
 
-/** Times what ends well: a stage that fails says nothing of how long it takes. */
+/** Times only what succeeds: a failed stage says nothing about its duration. */
 async function timed<T>(stage: Stage, observe: ObserveStage, work: () => Promise<T>): Promise<T> {
   const started = performance.now();
   const result = await work();
@@ -20,7 +20,7 @@ async function timed<T>(stage: Stage, observe: ObserveStage, work: () => Promise
   return result;
 }
 
-/** @param found told of the file that was found to be newest */
+/** @param found called with the newest file */
 export function timedSource(source: Source, observe: ObserveStage, found?: (file: RemoteFile) => void): Source {
   return overlaid(source, {
     newest: async (target, signal) => {
@@ -54,7 +54,7 @@ function timedLoad(load: Load, observe: ObserveStage): Load {
   });
 }
 
-/** The object with some of its methods replaced. Its other methods run on the object itself, private fields and all. */
+/** The object with some methods replaced. The other methods run on the object itself, so private fields work. */
 function overlaid<T extends object>(object: T, methods: Partial<T>): T {
   return new Proxy(object, {
     get: (target, key) => {

@@ -1,9 +1,9 @@
-/** What this worker counts of its own work, for /metrics. */
+/** What this worker counts about its own work, for /metrics. */
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { LoadResult } from '../../types/index.ts';
 import type { Stage } from './stage-times.ts';
 
-/** Seconds, from one request to a load of many hours. */
+/** Seconds, from a single request to a load of many hours. */
 const RUN_BUCKETS = [1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 12 * 3600];
 const STAGE_BUCKETS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 1800, 7200];
 
@@ -13,7 +13,7 @@ interface MeteredRun {
   readonly destination: string;
   readonly outcome: string;
   readonly seconds: number;
-  /** Of a load. */
+  /** Set for a load. */
   readonly result?: LoadResult;
   readonly bytes?: number;
 }

@@ -1,4 +1,4 @@
-/** The status page: told of everything by server-sent events, and by asking where these do not come through. */
+/** The status page. It listens to server-sent events, and polls where they do not come through. */
 import { Card } from './card.js';
 import { byId, h, setText } from './dom.js';
 
@@ -9,7 +9,7 @@ const ASK_EVERY_MS = 10_000;
 
 /** @type {Map<string, Card>} */
 const cards = new Map();
-/** How far the clock of the worker is ahead of this one, in milliseconds. */
+/** How far the worker's clock is ahead of this one, in milliseconds. */
 let ahead = 0;
 let heardAt = 0;
 
@@ -90,6 +90,6 @@ setInterval(() => {
   for (const card of cards.values()) card.tick(Date.now() + ahead);
 }, 1000);
 setInterval(() => {
-  // Events may be held back on the way, by a proxy or a computer that slept.
+  // A proxy, or a computer that slept, may hold events back.
   if (Date.now() - heardAt > 2.5 * ASK_EVERY_MS) void ask();
 }, ASK_EVERY_MS);

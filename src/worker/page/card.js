@@ -1,4 +1,4 @@
-/** One pipeline on the page. Its elements are made once and changed in place, so that focus and selection stay. */
+/** One pipeline on the page. Its elements are created once and updated in place, so focus and selection survive. */
 import { announce, h, setText } from './dom.js';
 import { bytes, duration, moment, number, relative } from './format.js';
 import { Plot } from './plots.js';
@@ -26,7 +26,7 @@ export class Card {
     this.name = name;
     /** @type {PipelineStatus | null} */
     this.status = null;
-    /** Quarters of the progress that were announced. */
+    /** Quarters of the progress already announced. */
     this.announced = 0;
     this.badge = h('span', { className: 'badge' });
     this.source = h('span', { className: 'muted source' });
@@ -59,7 +59,7 @@ export class Card {
     );
   }
 
-  /** @param {PipelineStatus} status @param {number} now milliseconds, by the clock of the worker */
+  /** @param {PipelineStatus} status @param {number} now milliseconds, by the worker's clock */
   show(status, now) {
     const before = this.status;
     this.status = status;
@@ -77,13 +77,13 @@ export class Card {
     this.tick(now);
   }
 
-  /** What changes with time alone. @param {number} now */
+  /** Updates what changes with time alone. @param {number} now */
   tick(now) {
     const { status } = this;
     if (status === null) return;
-    /** @type {[string, string, string][]} name, text, and more on hovering */
+    /** @type {[string, string, string][]} name, text, and tooltip */
     const facts = status.destinations.flatMap(({ destination, object, held, ageSeconds }) => {
-      // One that does not answer is not among them.
+      // Destinations that do not answer are missing from the list.
       const several = status.destinations.length > 1 || status.destinationError !== null;
       const of = several ? ` (${destination})` : '';
       if (held === null) return [[`Holds${of}`, 'nothing yet', object]];
@@ -161,7 +161,7 @@ export class Card {
     this.runs.hidden = history.length === 0;
     const [, table] = this.runs.children;
     table?.replaceChildren(runsTable(history));
-    // Of one file the last load counts, and of several destinations the first.
+    // The last load of each file counts; with several destinations, the first one.
     const byDate = new Map(
       loaded.filter((run) => run.destination === loaded[0]?.destination).map((run) => [run.fileDate, run]),
     );
@@ -181,14 +181,14 @@ export class Card {
     ]).map(([label, color]) => ({
       label,
       color,
-      // The first load of a table is no change.
+      // The first load of a table is not a change.
       values: runs.map((run) => (run.unchanged + run.updated + run.deleted === 0 ? 0 : run[label])),
     }));
     const last = layers.map(({ label, values }) => `${number(values.at(-1) ?? 0)} ${label}`).join(', ');
     this.changes.show(dates, layers, `Changes of ${runs.length} files; with the newest ${last}`);
   }
 
-  /** Asks for a load. */
+  /** Requests a load. */
   async sync() {
     this.button.disabled = true;
     try {
@@ -211,7 +211,9 @@ function accessText({ access }) {
   return { granted: 'granted', refused: 'refused', 'not-found': 'not found', unknown: 'not known yet' }[access.state];
 }
 
-/** What follows. @param {NonNullable<PipelineStatus['trouble']>} trouble @param {string | null} schedule @param {number} now */
+/**
+ * What happens next. @param {NonNullable<PipelineStatus['trouble']>} trouble @param {string | null} schedule @param {number} now
+ */
 function afterwards({ at, times, until, retryAt }, schedule, now) {
   const since = `${moment(at)}${times > 1 ? `, ${times} times in a row` : ''}`;
   if (retryAt !== null && retryAt > now) return `${since}; tried again ${relative(retryAt, now)}`;

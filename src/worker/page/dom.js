@@ -1,4 +1,4 @@
-/** Building and changing the page. Text is always set as text, so that nothing of a server or a line becomes markup. */
+/** Builds and changes the page. Text is always set as text, so nothing from a server or a line becomes markup. */
 
 /**
  * An element with properties, attributes (`aria-*`, `role`, `data-*`) and children.
@@ -20,7 +20,7 @@ export function h(tag, properties = {}, ...children) {
 }
 
 /**
- * Changes a text only where it differs: screen readers and selections are left alone.
+ * Changes a text only where it differs, so that screen readers and selections are not disturbed.
  * @param {Element} element
  * @param {string} text
  */
@@ -38,7 +38,7 @@ export function byId(id) {
   return element;
 }
 
-/** Says something to screen readers. @param {string} text */
+/** Announces something to screen readers. @param {string} text */
 export function announce(text) {
   setText(byId('announcements'), text);
 }

@@ -36,7 +36,7 @@ export function duration(seconds) {
   return `${Math.round(hours / 24)} d`;
 }
 
-/** `5 min ago`, `in 3 h`; of a moment. @param {number | string} moment @param {number} now milliseconds */
+/** `5 min ago`, `in 3 h`. @param {number | string} moment @param {number} now milliseconds */
 export function relative(moment, now) {
   const seconds = (Number(new Date(moment)) - now) / 1000;
   if (Math.abs(seconds) < 1) return 'now';

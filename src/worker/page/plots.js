@@ -1,4 +1,4 @@
-/** The two plots of a pipeline: rows of each file, and what changed with it. */
+/** The two plots of a pipeline: rows of each file, and changes in each file. */
 import UPlot from '/assets/uplot.js';
 import { h } from './dom.js';
 import { compact } from './format.js';
@@ -12,7 +12,7 @@ const probe = h('i', { hidden: true });
 document.body.append(probe);
 
 /**
- * A colour of the style sheet as it is in the scheme that is on: a canvas knows no variables.
+ * A colour of the style sheet in the current colour scheme. A canvas cannot use CSS variables.
  * @param {string} name
  * @param {number} [percent] of its opacity
  */
@@ -21,7 +21,7 @@ function color(name, percent = 100) {
   return getComputedStyle(probe).color;
 }
 
-/** A plot with its title, drawn anew when its data, its width or the colour scheme changes. */
+/** A plot with its title, redrawn when its data, its width or the colour scheme changes. */
 export class Plot {
   /** @param {string} title @param {'line' | 'bars'} kind */
   constructor(title, kind) {
@@ -37,7 +37,7 @@ export class Plot {
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.draw());
   }
 
-  /** @param {number[]} dates seconds @param {Layer[]} layers @param {string} description for who does not see it */
+  /** @param {number[]} dates seconds @param {Layer[]} layers @param {string} description for screen readers */
   show(dates, layers, description) {
     this.data = { dates, layers };
     this.drawing.setAttribute('aria-label', description);
@@ -70,7 +70,7 @@ function frame(dates) {
     hooks: { ready: [newest], setCursor: [newest] },
     cursor: { drag: { x: false, y: false }, points: { size: 6 } },
     scales: {
-      // Room for half a bar at both ends.
+      // Leaves room for half a bar at both ends.
       x: { range: /** @type {[number, number]} */ ([first - day, last + day]) },
       y: { range: (/** @type {UPlot} */ _plot, /** @type {number} */ _low, /** @type {number} */ high) => upTo(high) },
     },
@@ -93,12 +93,12 @@ function frame(dates) {
   };
 }
 
-/** The legend tells of the newest file unless the pointer asks for another one. @param {UPlot} plot */
+/** The legend shows the newest file unless the pointer selects another. @param {UPlot} plot */
 function newest(plot) {
   if (plot.cursor.idx == null) plot.setLegend({ idx: plot.data[0].length - 1 }, false);
 }
 
-/** From 0, with a little room above. @param {number} high @returns {[number, number]} */
+/** From 0, with a little headroom. @param {number} high @returns {[number, number]} */
 function upTo(high) {
   return [0, high > 0 ? high * 1.08 : 1];
 }
@@ -117,7 +117,7 @@ function lines(layers) {
   };
 }
 
-/** Bars on top of one another: each layer is drawn from 0 up to its own top, the highest first. @param {Layer[]} layers */
+/** Stacked bars. Each layer is drawn from 0 up to its own top, the highest first. @param {Layer[]} layers */
 function stacked(layers) {
   /** @type {number[]} */
   let below = [];

@@ -1,10 +1,10 @@
-/** The dialog with rejected lines. */
+/** The dialog that lists rejected lines. */
 import { byId, h } from './dom.js';
 import { number } from './format.js';
 
 /** @typedef {import('../../types/index.ts').RecordedReject} RecordedReject */
 
-/** Asks for the newest rejected lines of a pipeline, and shows them. @param {string} pipeline */
+/** Fetches the newest rejected lines of a pipeline and shows them. @param {string} pipeline */
 export async function showRejects(pipeline) {
   const dialog = /** @type {HTMLDialogElement} */ (byId('rejects'));
   const body = h('div', { className: 'rejects' }, h('p', { className: 'muted' }, 'Loading …'));

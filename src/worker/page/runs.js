@@ -5,7 +5,7 @@ import { bytes, duration, moment, number } from './format.js';
 /** @typedef {import('../../types/index.ts').RecordedRun} RecordedRun */
 
 const HEADS = ['Finished', 'File', 'Outcome', 'Took', 'Rows', 'Inserted', 'Updated', 'Deleted', 'Rejected', 'Size'];
-/** Columns of numbers stand on the right. */
+/** Index of the first number column. Number columns are right-aligned. */
 const FIRST_NUMBER = 3;
 
 /** @param {readonly RecordedRun[]} runs oldest first */

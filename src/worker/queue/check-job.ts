@@ -1,4 +1,4 @@
-/** A tick: looks for a new file, and adds the load only when there is one. */
+/** A tick: looks for a new file, and adds a load only if there is one. */
 import type { Job, Processor } from 'bullmq';
 import { asDomainsyncError, DomainsyncError } from '../../common/errors.ts';
 import { type Decision, decide } from '../../pipeline/decide.ts';
@@ -11,7 +11,7 @@ import { fileKey, isBack, keepsFromAsking, keepsFromLoading, type PipelineFailur
 import { failJob, giveBack, handOn, type JobContext } from './jobs.ts';
 import { addSync, type CheckData, waitsForRetry } from './queues.ts';
 
-/** Three parameters: with fewer BullMQ gives no signal. */
+/** BullMQ passes a signal only to functions of three parameters. */
 export function checkProcessor(context: JobContext): Processor<CheckData> {
   return async (job: Job<CheckData>, token?: string, _signal?: AbortSignal) => {
     const use = context.current.take();
@@ -19,11 +19,11 @@ export function checkProcessor(context: JobContext): Processor<CheckData> {
       const pipeline = use.setup.pipelines.find(({ name }) => name === job.data.pipeline);
       if (pipeline === undefined) return await handOn(context, job, token);
       const { trouble } = await context.records.read(pipeline.name);
-      // A try of this very job, not a tick, goes on.
+      // Only a new tick is skipped; a retry of this job continues.
       if (job.attemptsMade === 0 && keepsFromAsking(trouble, pipeline.digest, Date.now())) return;
       await check(context, use.setup, pipeline, job);
     } catch (error) {
-      // Whatever broke, it broke because this worker ends.
+      // Whatever failed, it failed because this worker is stopping.
       if (context.stop.aborted && error instanceof DomainsyncError) return await giveBack(job, token);
       throw error;
     } finally {
@@ -43,7 +43,7 @@ async function check(context: JobContext, setup: Setup, pipeline: WorkerPipeline
     return fail(context, setup, pipeline, { job, file: null, error });
   }
   const { newest, decision, fault } = looked;
-  // A destination that is not there does not keep the others waiting: the load tells what is wrong with it.
+  // A destination that is down does not hold up the others. The load reports what is wrong with it.
   if (fault !== null && decision !== 'load') {
     return fail(context, setup, pipeline, { job, file: fileKey(newest), error: fault });
   }
@@ -81,14 +81,14 @@ async function fail(
   return failJob(context, job, pipeline, { during: 'check', file, error }, setup.context.redact);
 }
 
-/** Of several destinations the first of these is told. */
+/** With several destinations, the first of these decisions is reported. */
 const WORTH_TELLING: readonly Decision[] = ['load', 'rolled-back', 'current', 'older'];
 
 interface Looked {
   readonly newest: RemoteFile;
-  /** What a run would do: load, where any destination lacks the newest file. */
+  /** What a run would do. `load` if any destination lacks the newest file. */
   readonly decision: Decision;
-  /** Of the first destination that did not answer. */
+  /** The fault of the first destination that did not answer. */
   readonly fault: DomainsyncError | null;
 }
 

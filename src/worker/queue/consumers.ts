@@ -10,13 +10,13 @@ import { backoff, Final, type JobContext, recordFailure } from './jobs.ts';
 import { repeatSettings, type SyncData } from './queues.ts';
 import { syncProcessor } from './sync-job.ts';
 
-/** Checks wait for the service most of their time. */
+/** Checks spend most of their time waiting for the service. */
 const CHECKS_AT_ONCE = 8;
-/** A load uses all threads, and its memory is bounded for one: more workers load more at a time. */
+/** One load uses all threads, and memory is bounded for one. More loads in parallel need more workers. */
 const LOADS_AT_ONCE = 1;
-/** Workers that were killed while they had the job; a load that kills its worker each time must come to an end. */
+/** How many workers may be killed while running a job. A load that kills its worker every time must end. */
 const MOST_STALLED = 5;
-/** After a fault of Redis the queue is asked again this soon; BullMQ's own 15 s would cost whole ticks. */
+/** The queue is polled again this soon after a Redis fault. BullMQ's own 15 s would skip whole ticks. */
 const AFTER_FAULT_MS = 1_000;
 
 interface ConsumerOptions {
@@ -26,9 +26,9 @@ interface ConsumerOptions {
 }
 
 interface Consumers {
-  /** Takes no new jobs, and waits until those under way have ended. */
+  /** Takes no new jobs, and waits until running ones have ended. */
   close(): Promise<void>;
-  /** Lets go of everything at once: the locks of jobs run out by themselves. */
+  /** Drops everything at once. The locks of jobs expire by themselves. */
   drop(): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export function startConsumers(context: JobContext, options: ConsumerOptions): C
   const syncs = startWorker(context, options, SYNC_QUEUE, syncProcessor(context), LOADS_AT_ONCE);
   context.watch.follow(syncs);
   syncs.on('failed', (job, error) => {
-    // Ours are recorded already; of others only BullMQ's own end for good.
+    // Our own failures are already recorded. Of the others, only BullMQ's UnrecoverableError is final.
     if (job === undefined || error instanceof Final || !(error instanceof UnrecoverableError)) return;
     void gaveUp(context, job.data, error).catch(() => {});
   });
@@ -67,12 +67,12 @@ function startWorker<Data>(
   };
   const worker = new Worker<Data>(queue, processor, options);
   worker.on('stalled', (job) => log.info({ queue, job }, 'a job whose worker is gone is taken up again'));
-  // Outages are told once by the connection; a failed job by itself.
+  // The connection logs outages once. A failed job logs itself.
   worker.on('error', (error) => log.debug({ queue, err: error }, error.message));
   return worker;
 }
 
-/** BullMQ gave a job up itself: its worker died too often while it ran. */
+/** BullMQ gave up a job: its worker died too often while running it. */
 async function gaveUp(context: JobContext, { pipeline: name, file }: SyncData, error: Error): Promise<void> {
   const { setup } = context.current;
   const pipeline = setup.pipelines.find((one) => one.name === name);

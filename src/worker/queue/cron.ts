@@ -1,14 +1,14 @@
-/** When a schedule falls due: its cron expression in UTC, moved by a share of time that is a pipeline's own. */
+/** When a schedule comes due: its cron expression in UTC, shifted by a per-pipeline share of time. */
 import { createHash } from 'node:crypto';
 import { getNextMillis } from 'bullmq';
 
-/** At most this share of the time between two ticks: a schedule of each minute is not moved by a minute. */
+/** Largest shift as a share of the time between two ticks, so that a schedule of each minute is not shifted by a minute. */
 const SHARE = 0.1;
 
 export interface Jitter {
-  /** Tells one service and key from another: those of one are spread. */
+  /** Distinguishes one service and key from another. The pipelines of one are spread. */
   readonly serviceId: string;
-  /** Milliseconds at most. */
+  /** The largest shift in milliseconds. */
   readonly most: number;
 }
 
@@ -18,12 +18,12 @@ export function spread(serviceId: string, pipeline: string): number {
 }
 
 /**
- * The next moment after `now`, in milliseconds since 1970; null: never again. What is due together everywhere, such as at
- * the full hour, would otherwise reach the service as a herd.
+ * The next tick after `now`, in milliseconds since 1970; null: never again. Without the shift, pipelines everywhere that are due
+ * together, such as on the hour, would hit the service at once.
  */
 export function nextTick(pattern: string, pipeline: string, { serviceId, most }: Jitter, now: number): number | null {
   const part = spread(serviceId, pipeline);
-  // One whose moment in the expression has passed may still be to come.
+  // A tick whose unshifted time has passed may still be ahead.
   let base = tick(pattern, now - most);
   while (base !== null) {
     const next = tick(pattern, base);
@@ -38,7 +38,7 @@ function tick(pattern: string, after: number): number | null {
   return getNextMillis(after, { pattern, tz: 'UTC' }) ?? null;
 }
 
-/** Milliseconds until the next tick, without what moves it; null: there is none. */
+/** Milliseconds until the next unshifted tick; null: there is none. */
 export function untilTick(pattern: string, now: number): number | null {
   const next = tick(pattern, now);
   return next === null ? null : next - now;

@@ -24,11 +24,11 @@ export interface JobContext {
   readonly log: Logger;
   /** Id of this worker. */
   readonly worker: string;
-  /** Aborts when the worker is to end. */
+  /** Aborts when the worker must stop. */
   readonly stop: AbortSignal;
 }
 
-/** What a job ends with that is tried again: BullMQ asks it for the wait. Its message is stored, and holds no secret. */
+/** Ends a job that is retried: BullMQ asks it for the wait. Its message is stored and contains no secret. */
 class TryAgain extends Error {
   readonly delay: number;
 
@@ -39,27 +39,27 @@ class TryAgain extends Error {
   }
 }
 
-/** BullMQ's back-off: the wait was decided with the failure. A job that died without one is tried again in a minute. */
+/** BullMQ's back-off. The failure determined the wait; a job that died without one is retried in a minute. */
 export function backoff(_attempts: number, _type?: string, error?: Error): number {
   return error instanceof TryAgain ? error.delay : 60_000;
 }
 
-/** A worker with an older configuration hands a job on that it does not know. */
+/** A worker with an older configuration postpones an unknown job by this, for another worker to take. */
 const HAND_ON_MS = 5_000;
 
-/** Puts a job off without counting it as a try. Never returns. */
+/** Postpones a job without counting a try. Never returns. */
 export async function later(job: Job, token: string | undefined, milliseconds: number): Promise<never> {
   await job.moveToDelayed(Date.now() + milliseconds, token);
   throw new DelayedError();
 }
 
-/** Gives a job back, to be taken by another worker at once. Never returns. */
+/** Returns a job to the queue, for another worker to take at once. Never returns. */
 export async function giveBack(job: Job, token: string | undefined): Promise<never> {
   await job.moveToWait(token);
   throw new WaitingError();
 }
 
-/** A job of a pipeline that this worker's configuration has not: for another worker, or for nobody. */
+/** Handles a job whose pipeline is not in this worker's configuration: it is for another worker, or for nobody. */
 export async function handOn(
   { schedules, log }: JobContext,
   job: Job<{ pipeline: string }>,
@@ -70,19 +70,19 @@ export async function handOn(
   log.info({ pipeline }, 'no configuration has this pipeline any more: its job is dropped');
 }
 
-/** What a job ends with that is not tried again. Its message is stored, and holds no secret. */
+/** Ends a job that is not retried. Its message is stored and contains no secret. */
 export class Final extends UnrecoverableError {}
 
 /** What failed. */
 export interface Failure {
   readonly during: PipelineFailure['during'];
-  /** As fileKey has it; null: it came to no file. */
+  /** As from fileKey. Null: no file was reached. */
   readonly file: string | null;
   readonly error: DomainsyncError;
 }
 
 /**
- * Records a failure, and ends the job with it: to be tried again, or for good.
+ * Records a failure and ends the job with it, to be retried or for good.
  * @throws TryAgain, Final
  */
 export async function failJob(
@@ -99,13 +99,16 @@ export async function failJob(
   throw delay === null ? new Final(`${code}: ${message}`) : new TryAgain(`${code}: ${message}`, delay);
 }
 
-/** Then a try of its own is needless: in a long outage, tries of all the checks before would leave no room for others. */
+/**
+ * Whether the next tick precedes the retry, which is then needless. In a long outage, retries of all earlier checks would leave
+ * no room for others.
+ */
 function tickComesFirst({ schedule }: Pick<WorkerPipeline, 'schedule'>, wait: number): boolean {
   const tick = schedule === undefined ? null : untilTick(schedule, Date.now());
   return tick !== null && tick <= wait;
 }
 
-/** Records a failure, and how long it keeps ticks from trying again. @param delay until the job is tried again */
+/** Records a failure and how long it keeps ticks from trying again. @param delay until the job is retried */
 export async function recordFailure(
   records: Records,
   { name, schedule, digest }: Pick<WorkerPipeline, 'name' | 'schedule' | 'digest'>,
@@ -126,7 +129,7 @@ export async function recordFailure(
     file,
     digest,
     times,
-    // A check that came to a file found one destination of several at fault: the others are not kept waiting for it.
+    // A check that got as far as a file found one of several destinations at fault. The others do not wait for it.
     until: during === 'check' && file !== null ? 0 : holdUntil(error, times, interval, now),
     retryAt: delay === null ? null : now + delay,
     broughtForward: staysBroughtForward(before, during, error.code),

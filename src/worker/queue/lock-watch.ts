@@ -1,6 +1,6 @@
 /**
- * Ends a run whose job's lock is lost: another worker may have the job by then. BullMQ says so only when Redis answers
- * that the lock is gone, and not at all while Redis does not answer.
+ * Ends a run whose job lock is lost, because another worker may already have the job. BullMQ reports a lost lock only when Redis
+ * answers that the lock is gone, and reports nothing while Redis does not answer.
  */
 import type { Worker } from 'bullmq';
 import { DomainsyncError } from '../../common/errors.ts';
@@ -10,7 +10,7 @@ interface Watched {
   renewed: number;
 }
 
-/** Of the lock's time, so much may pass without a renewal: after it the run must have ended before another one starts. */
+/** Share of the lock time that may pass without a renewal. The run must end before another one can start. */
 const SHARE = 0.8;
 
 export class LockWatch {
@@ -19,14 +19,14 @@ export class LockWatch {
   readonly #jobs = new Map<string, Watched>();
   readonly #timer: NodeJS.Timeout;
 
-  /** @param lock milliseconds that a lock lasts */
+  /** @param lock how long a lock lasts, in milliseconds */
   constructor(lock: number, onLost: () => void) {
     this.#most = lock * SHARE;
     this.#onLost = onLost;
     this.#timer = setInterval(() => this.#look(), lock / 20).unref();
   }
 
-  /** Hears what a worker says of its locks. */
+  /** Listens to a worker's lock events. */
   follow(worker: Worker): void {
     worker.on('locksRenewed', ({ jobIds }) => {
       for (const id of jobIds) {
@@ -39,7 +39,7 @@ export class LockWatch {
     });
   }
 
-  /** A signal that aborts once the lock of a job, taken just now, is lost. `done` when the job has ended. */
+  /** A signal that aborts when the lock of a job, taken just now, is lost. Call `done` when the job has ended. */
   watch(id: string): { readonly signal: AbortSignal; done(): void } {
     const watched: Watched = { controller: new AbortController(), renewed: performance.now() };
     this.#jobs.set(id, watched);

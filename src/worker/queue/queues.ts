@@ -1,4 +1,4 @@
-/** The two queues, and what jobs are made of: names and file facts, never a secret. */
+/** The two queues and the content of jobs: names and file facts, never a secret. */
 import { type JobsOptions, Queue, type RepeatOptions } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { RemoteFile } from '../../types/index.ts';
@@ -11,15 +11,15 @@ export interface CheckData {
 
 export interface SyncData {
   readonly pipeline: string;
-  /** `file`: a check found a new one. `laid`: the schedule was laid anew, ticks may have been missed. `asked`: by a person. */
+  /** `file`: a check found a new one. `laid`: the schedule was rewritten, so ticks may have been missed. `asked`: by a person. */
   readonly reason: 'file' | 'laid' | 'asked';
-  /** The file that the check found; the run asks for the newest itself. */
+  /** The file that the check found. The run itself asks for the newest. */
   readonly file?: Pick<RemoteFile, 'name' | 'date' | 'size' | 'etag'>;
 }
 
-/** More tries than this, of doubling waits, are a day's matter: the next tick starts anew. */
+/** More tries with doubling waits would take a day. The next tick starts over instead. */
 const ATTEMPTS = 8;
-/** Type of the back-off that the workers compute (failures.ts). */
+/** The type of back-off that the workers compute (failures.ts). */
 const BACKOFF = 'domainsync';
 
 const KEPT = { count: 100 };
@@ -27,11 +27,11 @@ const OPTIONS: JobsOptions = {
   attempts: ATTEMPTS,
   backoff: { type: BACKOFF },
   removeOnFail: KEPT,
-  // Stacks of errors would hold paths, and what causes said.
+  // Stacks of errors would contain paths and messages of causes.
   stackTraceLimit: 0,
 };
 
-/** A job that a schedule makes. One that is done must be gone: its id might be needed again. */
+/** Options of a scheduled job. A finished one must be removed, because its id may be needed again. */
 export const CHECK_OPTIONS: JobsOptions = { ...OPTIONS, removeOnComplete: true };
 
 const CHECK_NAME = 'check:';
@@ -43,11 +43,11 @@ export function checkName(pipeline: string): string {
 interface QueueOptions {
   readonly connection: Redis;
   readonly jitter: Jitter;
-  /** Say nothing of the server's version and settings on the console: they were told in the log. */
+  /** Suppresses BullMQ's console output on the server's version and settings. The log has it already. */
   readonly skipVersionCheck: boolean;
 }
 
-/** Settings that queues and workers must share: a tick lays the next one in the worker that takes it. */
+/** Settings that queues and workers must share: the worker that takes a tick creates the next one. */
 export function repeatSettings(jitter: Jitter): { repeatStrategy: typeof strategy } {
   const strategy = (now: number, options: RepeatOptions, name?: string): number | undefined =>
     nextTick(options.pattern ?? '', (name ?? '').slice(CHECK_NAME.length), jitter, now) ?? undefined;
@@ -67,14 +67,14 @@ export function openQueues({ connection, jitter, skipVersionCheck }: QueueOption
     settings: repeatSettings(jitter),
   });
   const syncs = new Queue<SyncData>(SYNC_QUEUE, { connection, skipVersionCheck });
-  // The connection's own log tells of outages.
+  // The connection logs outages itself.
   for (const queue of [checks, syncs]) queue.on('error', () => {});
   return { checks, syncs, close: async () => void (await Promise.all([checks.close(), syncs.close()])) };
 }
 
 /**
- * Adds a load. Of one pipeline there is one at a time in all workers, waiting, under way or between two tries, whatever its
- * file: a run takes the newest file there is. One that a person asks for goes first, and cuts the wait for the next try short.
+ * Adds a load. Each pipeline has at most one across all workers, whether waiting, running or between two tries, and whatever its
+ * file: a run loads the newest file. A load that a person requests goes first and cuts short the wait for a retry.
  * @param now cuts that wait short too
  */
 export async function addSync({ syncs }: Queues, data: SyncData, now = data.reason === 'asked'): Promise<void> {
@@ -86,13 +86,13 @@ export async function addSync({ syncs }: Queues, data: SyncData, now = data.reas
   });
 }
 
-/** Whether a pipeline's load waits for its next try. */
+/** Whether a pipeline's load waits for a retry. */
 export async function waitsForRetry({ syncs }: Queues, pipeline: string): Promise<boolean> {
   const id = await syncs.getDeduplicationJobId(pipeline);
   return id !== null && (await syncs.getJobState(id)) === 'delayed';
 }
 
-/** Looks for a newer file once, beside the schedule. */
+/** Looks for a newer file once, outside the schedule. */
 export async function addCheck({ checks }: Queues, pipeline: string): Promise<void> {
   await checks.add(checkName(pipeline), { pipeline }, { ...CHECK_OPTIONS, deduplication: { id: pipeline } });
 }

@@ -1,4 +1,4 @@
-/** Keeps the schedules in Redis equal to the configuration, whichever workers start, and whatever Redis forgot. */
+/** Keeps the schedules in Redis equal to the configuration, whichever workers start and whatever Redis lost. */
 import type { JobSchedulerJson } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { DomainsyncError } from '../../common/errors.ts';
@@ -7,27 +7,27 @@ import { SCHEDULES_KEY, SCHEDULES_LOCK } from '../redis/keys.ts';
 import { underLock } from '../redis/lock.ts';
 import { CHECK_OPTIONS, checkName, type Queues } from './queues.ts';
 
-/** Schedules by pipeline; null: it has none, and runs when asked. */
+/** Schedules by pipeline. Null: the pipeline has none and runs on request. */
 export type ScheduleMap = Readonly<Record<string, string | null>>;
 
-/** What is in force: the configuration that was read last, by any worker. */
+/** The schedules in force: those of the configuration that any worker read last. */
 interface InForce {
   /** Microseconds since 1970 by the clock of Redis, which all workers share. */
   readonly since: number;
   readonly schedules: ScheduleMap;
 }
 
-/** Laid, looked at again, and laid again where something came between. */
+/** Rounds of writing and checking, for concurrent changes. */
 const MOST_ROUNDS = 3;
 
-/** A job in one of these is still to come. */
+/** A job in one of these states has yet to run or end. */
 const TO_COME: ReadonlySet<string> = new Set(['delayed', 'waiting', 'prioritized', 'active']);
 
 export class Schedules {
   readonly #redis: Redis;
   readonly #queues: Queues;
   readonly #log: Logger;
-  /** This worker's configuration; `since` is not known before Redis has been asked for the time. */
+  /** This worker's configuration. `since` is null until Redis has been asked for the time. */
   #own: { since: number | null; schedules: ScheduleMap };
 
   constructor({ redis, queues, log }: { redis: Redis; queues: Queues; log: Logger }, schedules: ScheduleMap) {
@@ -37,15 +37,15 @@ export class Schedules {
     this.#own = { since: null, schedules };
   }
 
-  /** From now on this is the configuration of this worker, and the next `settle` puts it in force. */
+  /** Sets this worker's configuration. The next `settle` puts it in force. */
   replace(schedules: ScheduleMap): void {
     this.#own = { since: null, schedules };
   }
 
   /**
-   * Makes the schedules those of the configuration that was read last. A worker with an older one keeps them as they are.
-   * @returns pipelines whose schedule was laid anew: it is new, has changed, or Redis had lost it; ticks may be missing
-   * @throws UNEXPECTED when they do not stay as they are laid; what Redis throws; the reason of the signal
+   * Makes the schedules those of the configuration that was read last. A worker with an older one leaves them unchanged.
+   * @returns pipelines whose schedule was rewritten because it is new, has changed, or was lost by Redis; ticks may be missing
+   * @throws UNEXPECTED when they do not stay as written; what Redis throws; the signal's reason
    */
   async settle(signal: AbortSignal): Promise<readonly string[]> {
     return underLock(this.#redis, SCHEDULES_LOCK, signal, async () => {
@@ -62,7 +62,7 @@ export class Schedules {
     });
   }
 
-  /** The configuration in force as far as it concerns a pipeline that this worker does not know. */
+  /** Whether the configuration in force has a pipeline that this worker does not know. */
   async knows(pipeline: string): Promise<boolean> {
     const stored = await this.#stored();
     return stored !== null && Object.hasOwn(stored.schedules, pipeline);
@@ -85,7 +85,7 @@ export class Schedules {
     return text === null ? null : (JSON.parse(text) as InForce);
   }
 
-  /** @returns the pipelines laid or removed; null: all was as it should be */
+  /** @returns the pipelines whose schedule was written; null: nothing was written or removed */
   async #lay(schedules: ScheduleMap): Promise<readonly string[] | null> {
     const { checks } = this.#queues;
     const there = await checks.getJobSchedulers(0, -1, true);
@@ -107,13 +107,13 @@ export class Schedules {
     return changed.length + removed === 0 ? null : changed;
   }
 
-  /** Whether a schedule is the one wanted, and its next job is there: without that it would never come due again. */
+  /** Whether a schedule is the wanted one and its next job exists. Without that job it would never come due again. */
   async #isRight(found: JobSchedulerJson, pattern: string): Promise<boolean> {
     const { key, name, tz, next } = found;
     if (found.pattern !== pattern || tz !== 'UTC' || name !== checkName(key) || next === undefined) return false;
     const job = await this.#queues.checks.getJob(`repeat:${key}:${next}`);
     if (job !== undefined && TO_COME.has(await job.getState())) return true;
-    // Between two looks a worker may have taken it, and laid the next one.
+    // Between the two reads a worker may have taken the job and created the next one.
     const again = await this.#queues.checks.getJobScheduler(key);
     return again?.next !== undefined && again.next !== next;
   }

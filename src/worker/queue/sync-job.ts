@@ -1,4 +1,4 @@
-/** The load of a pipeline's newest file, as `domainsync sync` does it, with what the worker needs around it. */
+/** Loads a pipeline's newest file like `domainsync sync`, with what the worker needs around it. */
 import type { Job, Processor } from 'bullmq';
 import type { Pipeline, PipelineContext } from '../../pipeline/context.ts';
 import { syncPipeline } from '../../pipeline/sync.ts';
@@ -12,7 +12,7 @@ import { fileKey } from './failures.ts';
 import { failJob, giveBack, handOn, type JobContext, later } from './jobs.ts';
 import { addCheck, type SyncData } from './queues.ts';
 
-/** Three parameters: with fewer BullMQ gives no signal. */
+/** BullMQ passes a signal only to functions of three parameters. */
 export function syncProcessor(context: JobContext): Processor<SyncData> {
   return async (job: Job<SyncData>, token?: string, _signal?: AbortSignal) => {
     const use = context.current.take();
@@ -28,11 +28,11 @@ export function syncProcessor(context: JobContext): Processor<SyncData> {
       });
       const onReport = (report: SyncReport): void => tellEnd(context, report);
       const reports = await syncPipeline(observed(context, pipeline), own, { force: false, onReport });
-      // What has landed stays: whoever takes the job goes on from there.
+      // What has landed stays: the next run of the job resumes from it.
       if (signal.aborted) return await giveBack(job, token);
       const seconds = (performance.now() - started) / 1000;
       meter(context, reports, seconds);
-      // Another run has it in its hands, perhaps a person's, and may die with it: not failed, but looked at again soon.
+      // Another run, perhaps a person's, is loading it and may be killed. So this is no failure: look again soon.
       if (reports.some(({ outcome }) => outcome.kind === 'elsewhere')) {
         return await later(job, token, context.times.elsewhere * (0.75 + Math.random() / 2));
       }
@@ -44,7 +44,7 @@ export function syncProcessor(context: JobContext): Processor<SyncData> {
   };
 }
 
-/** The context of one run: with its own end, and its progress in Redis. */
+/** The context of one run: its own end, and its progress in Redis. */
 function contextFor(
   { meters, records, worker, times }: JobContext,
   { context }: Setup,
@@ -74,7 +74,7 @@ function stageOf(meters: JobContext['meters'], pipeline: string): ObserveStage {
   return (stage, seconds) => meters.stage(pipeline, stage, seconds);
 }
 
-/** What was loaded counts, whatever becomes of the next destination. */
+/** Reports each load at once, whatever happens at the next destination. */
 function tellEnd({ log, meters }: JobContext, report: SyncReport): void {
   const { pipeline, destination, outcome } = report;
   logUnfinished(log, report);
@@ -91,21 +91,21 @@ function meter({ meters }: JobContext, reports: readonly SyncReport[], seconds: 
   }
 }
 
-/** Of several destinations the first of these is told. */
+/** With several destinations, the first of these outcomes is reported. */
 const WORTH_TELLING = ['loaded', 'rolled-back', 'current', 'older'] as const;
 
-/** What a job came to. */
+/** The result of a job. */
 interface Conclusion {
   readonly setup: Setup;
   readonly pipeline: WorkerPipeline;
   readonly job: Job<SyncData>;
   readonly reports: readonly SyncReport[];
-  /** Null: it was not asked for, or could not be told. */
+  /** Null: the newest file was not requested, or is not known. */
   readonly newest: RemoteFile | null;
   readonly seconds: number;
 }
 
-/** Records how it ended. @throws what ends the job, when it failed */
+/** Records how the job ended. @throws what ends the job, when it failed */
 async function conclude(context: JobContext, conclusion: Conclusion): Promise<void> {
   const { records, queues, current } = context;
   const { setup, pipeline, job, reports, newest, seconds } = conclusion;
@@ -125,6 +125,6 @@ async function conclude(context: JobContext, conclusion: Conclusion): Promise<vo
   const loaded = kinds.includes('loaded');
   const told = WORTH_TELLING.find((kind) => kinds.includes(kind)) ?? 'current';
   await records.write(name, { outcome: record(told), trouble: null });
-  // A file that came out while this one was being loaded would otherwise wait for the next tick.
+  // Without this, a file published during the load would wait for the next tick.
   if (loaded) await addCheck(queues, name);
 }

@@ -1,16 +1,16 @@
-/** The connections to Redis. */
+/** The Redis connections. */
 import { Redis } from 'ioredis';
 import type { Logger } from '../../common/logger.ts';
 
-/** Commands of the status and the limiter are given up after this: something else is done then. */
+/** Commands of the status and the limiter time out after this. Their callers then fall back. */
 const COMMAND_MS = 5_000;
 const LONGEST_RECONNECT_MS = 3_000;
 /**
- * A connection on which nothing comes for so long, though something was asked, is made anew: of a server that went away
- * without a word, as in a failover, the kernel says so after a quarter of an hour. BullMQ's longest question takes 10 s.
+ * A connection that stays silent this long with a command pending is reopened. When a server disappears without closing it, as in
+ * a failover, the kernel reports that only after a quarter of an hour. BullMQ's longest blocking command takes 10 s.
  */
 const SILENCE_MS = 15_000;
-/** The same for a connection on which nothing is asked: the kernel asks then. */
+/** The same for an idle connection, which the kernel probes. */
 const KEEP_ALIVE_MS = 10_000;
 
 export interface RedisLinks {
@@ -18,20 +18,20 @@ export interface RedisLinks {
   readonly own: Redis;
   /** For BullMQ, which waits until Redis is back. */
   readonly queue: Redis;
-  /** For the news of other workers; it can do nothing else. */
+  /** For the news of other workers. A subscribed connection can do nothing else. */
   readonly news: Redis;
-  /** What the status says of it. */
+  /** What the status says about Redis. */
   state(): RedisState;
   close(): void;
 }
 
 export interface RedisState {
   readonly ready: boolean;
-  /** Why it is not; null: it is. */
+  /** Why Redis is not ready. Null: it is. */
   readonly fault: string | null;
 }
 
-/** Connects in the background, and again whenever Redis was gone. Each outage is logged once, and its end. */
+/** Connects in the background and reconnects after every outage. Logs each outage once, and its end. */
 export function connectRedis(url: string, log: Logger): RedisLinks {
   const options = {
     retryStrategy: (times: number) => Math.min(LONGEST_RECONNECT_MS, 100 * 2 ** Math.min(times, 8)),
@@ -44,8 +44,8 @@ export function connectRedis(url: string, log: Logger): RedisLinks {
     enableOfflineQueue: false,
     commandTimeout: COMMAND_MS,
   });
-  // Null: BullMQ's commands wait for as long as it takes. What Redis was asked when it died is asked again, as is ioredis' way:
-  // without autoResendUnfulfilledCommands it would neither answer nor fail, and BullMQ wait for ever.
+  // Null: BullMQ's commands wait indefinitely. autoResendUnfulfilledCommands, ioredis' default, resends commands that were
+  // pending when Redis died. Without it they would neither succeed nor fail, and BullMQ would wait for ever.
   const queue = new Redis(url, { ...options, maxRetriesPerRequest: null });
   const news = new Redis(url, { ...options, maxRetriesPerRequest: null });
   const where = addressOf(url);
@@ -78,13 +78,15 @@ export function connectRedis(url: string, log: Logger): RedisLinks {
   };
 }
 
-/** What of Redis may be told: never its user and password. */
+/** The part of the URL that may be shown: never user and password. */
 function addressOf(url: string): string {
   const { host, pathname } = new URL(url);
   return `${host}${pathname === '/' ? '' : pathname}`;
 }
 
-/** Redis throws keys away when memory is short: then jobs would vanish. @returns the policy, where it tells */
+/**
+ * An eviction policy lets Redis drop keys when memory is short, and jobs would vanish. @returns the policy, if Redis reports it
+ */
 export async function evictionPolicy(redis: Redis): Promise<string | null> {
   const info = await redis.info('memory');
   return /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? null;

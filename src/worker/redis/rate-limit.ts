@@ -1,4 +1,4 @@
-/** The rate limits of the service, kept by all workers that share its key: a window of requests in Redis for each route. */
+/** The rate limits of the service, kept by all workers that share its key: one window of requests in Redis per route. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { asDomainsyncError } from '../../common/errors.ts';
@@ -7,8 +7,8 @@ import type { RateLimiter, ServiceRoute } from '../../types/index.ts';
 import { limitKey } from './keys.ts';
 
 /**
- * Counts a request if it may be sent now. Times are those of Redis, which all workers share.
- * KEYS: times of the requests sent; what the service said. ARGV: limit, window. Gives the wait in milliseconds, 0: sent.
+ * Counts a request if it may be sent now. Times come from Redis, which all workers share.
+ * KEYS: times of the requests sent; what the service reported. ARGV: limit, window. Returns the wait in milliseconds; 0: sent.
  */
 const ACQUIRE = `
 local time = redis.call('time')
@@ -31,8 +31,8 @@ if quota then redis.call('hincrby', KEYS[2], 'left', -1) end
 return 0`;
 
 /**
- * Takes in what an answer told. ARGV: 1 when the request was refused, else 0; requests left, milliseconds until there are
- * more (each empty: not said); milliseconds to wait after a refusal.
+ * Records what a response reported. ARGV: 1 if the request was refused, else 0; requests left; milliseconds until there are more
+ * (both empty if not reported); milliseconds to wait after a refusal.
  */
 const TOLD = `
 local time = redis.call('time')
@@ -57,13 +57,13 @@ interface SharedLimiterOptions {
   readonly redis: Redis;
   /** A hash of service and key. */
   readonly serviceId: string;
-  /** Requests in a window. */
+  /** Requests per window. */
   readonly limits: Readonly<Record<ServiceRoute, number>>;
-  /** Keeps the requests of this process alone while Redis is gone: what is under way goes on. */
+  /** Limits the requests of this process alone while Redis is down, so that running work continues. */
   readonly local: RateLimiter;
-  /** Milliseconds; a minute unless told. */
+  /** Milliseconds. Default: a minute. */
   readonly windowMs?: number;
-  /** Told of each wait, for the log. */
+  /** Called for each wait, for the log. */
   readonly onWait?: (route: ServiceRoute, milliseconds: number) => void;
 }
 

@@ -1,21 +1,21 @@
-/** What workers tell one another through Redis: what checks found, what went wrong, what runs, and who is there. */
+/** What workers share through Redis: results of checks, failures, running loads, and which workers are alive. */
 import type { Redis } from 'ioredis';
 import type { Decision } from '../../pipeline/decide.ts';
 import type { PipelineFailure } from '../queue/failures.ts';
 import { liveKey, NEWS_CHANNEL, recordKey, WORKER_PREFIX } from './keys.ts';
 
-/** What the last look at the service found. */
+/** What the last check of the service found. */
 export interface CheckRecord {
   /** ISO 8601, UTC. */
   readonly at: string;
   readonly file: string;
   readonly date: string;
   readonly size: number | null;
-  /** What was done about it. `held-back`: it failed before (the record of the failure says why). */
+  /** What was done about it. `held-back`: it failed before, and the record of the failure says why. */
   readonly decision: Decision | 'held-back';
 }
 
-/** How the last job ended that loaded, or found nothing to load. */
+/** How the last job ended that loaded a file or found nothing to load. */
 export interface OutcomeRecord {
   readonly at: string;
   readonly outcome: 'loaded' | 'failed' | Exclude<Decision, 'load'>;
@@ -23,18 +23,18 @@ export interface OutcomeRecord {
   readonly seconds: number;
 }
 
-/** A run at work. */
+/** A running load. */
 export interface LiveRun {
   readonly pipeline: string;
   readonly file: string;
   readonly totalBytes: number | null;
-  /** Bytes of the file on the disk, and of them those that were taken in. */
+  /** Bytes of the file on disk, and how many of them have been processed. */
   readonly downloaded: number;
   readonly read: number;
   readonly rows: number;
   readonly rejected: number;
   readonly bytesPerSecond: number;
-  /** Null where it is not known. */
+  /** Null if not known. */
   readonly secondsLeft: number | null;
   readonly startedAt: string;
   readonly worker: string;
@@ -48,7 +48,7 @@ export interface WorkerRecord {
   readonly startedAt: string;
 }
 
-/** `live`: a run got further; `ended`: it has ended; `changed`: what is known of a pipeline has changed. */
+/** `live`: a run has progressed. `ended`: it has ended. `changed`: what is known about a pipeline has changed. */
 export type News =
   | { readonly kind: 'live'; readonly run: LiveRun }
   | { readonly kind: 'ended' | 'changed'; readonly pipeline: string };
@@ -59,14 +59,14 @@ interface PipelineRecord {
   readonly outcome: OutcomeRecord | null;
 }
 
-/** Records of pipelines that are not in any configuration any more go by themselves. */
+/** Records of pipelines that are in no configuration any more expire after this. */
 const KEPT_SECONDS = 90 * 86_400;
-/** A run whose worker was killed is not shown as running for longer. */
+/** A run whose worker was killed is shown as running no longer than this. */
 const LIVE_MS = 15_000;
-/** A worker is counted while it shows itself within this. */
+/** A worker counts as alive if it reported itself within this time. */
 const WORKER_MS = 30_000;
 
-/** Every method throws what Redis throws: who can do without it catches. */
+/** Every method throws what Redis throws. Callers that can do without the result catch. */
 export class Records {
   readonly #redis: Redis;
 
@@ -83,7 +83,7 @@ export class Records {
     };
   }
 
-  /** Fields that are left out stay; null removes one. */
+  /** Fields that are left out stay; null removes a field. */
   async write(pipeline: string, record: Partial<PipelineRecord>): Promise<void> {
     const key = recordKey(pipeline);
     const change = this.#redis.multi();
@@ -106,7 +106,7 @@ export class Records {
     await this.tell({ kind: 'ended', pipeline });
   }
 
-  /** The runs at work, of these pipelines. */
+  /** The running loads of these pipelines. */
   async runs(pipelines: readonly string[]): Promise<readonly LiveRun[]> {
     if (pipelines.length === 0) return [];
     const texts = await this.#redis.mget(pipelines.map(liveKey));

@@ -1,19 +1,19 @@
-/** A run's progress, told to all workers through Redis beside the log, so that any status page shows it. */
+/** Publishes a run's progress to all workers through Redis, beside the log, so any status page can show it. */
 import { ProgressMeter } from '../../pipeline/progress-meter.ts';
 import type { FileProgress, Progress } from '../../types/index.ts';
 import type { LiveRun, Records } from '../redis/records.ts';
 
 interface LiveOptions {
   readonly records: Records;
-  /** Which worker it is. */
+  /** The worker that runs it. */
   readonly worker: string;
   /** Least milliseconds between two reports. */
   readonly every: number;
-  /** Where progress is shown besides. */
+  /** Where else progress is shown. */
   readonly beside: Progress;
 }
 
-/** Reports so often at the most, whatever is updated, and also while nothing is: what stands still must be seen to. */
+/** Reports at most every `every` milliseconds, also without updates, so that a stalled run is seen to stall. */
 export function liveProgress({ records, worker, every, beside }: LiveOptions): Progress {
   return {
     start(pipeline, file, totalBytes): FileProgress {
@@ -30,7 +30,7 @@ export function liveProgress({ records, worker, every, beside }: LiveOptions): P
         startedAt,
         worker,
       });
-      // The run goes on without being seen while Redis is gone. One report at a time, the end after all of them.
+      // The run continues unseen while Redis is down. Reports go one at a time, and the end comes last.
       let last: Promise<void> = Promise.resolve();
       let pending = false;
       const report = (): void => {

@@ -1,11 +1,11 @@
-/** What the destinations hold, read at most every few seconds however many look. */
+/** What the destinations hold, read at most every few seconds however many clients ask. */
 import { asDomainsyncError, DomainsyncError } from '../../common/errors.ts';
 import type { DestinationStatus, RecordedRun } from '../../types/index.ts';
 import type { CurrentSetup } from '../current-setup.ts';
 import { atMost, within } from '../deadline.ts';
 import type { Setup, WorkerPipeline } from '../setup.ts';
 
-/** What is told of an error. Without secrets. */
+/** What is shown of an error. Contains no secrets. */
 export interface ErrorSummary {
   readonly code: string;
   readonly message: string;
@@ -15,21 +15,21 @@ export interface ErrorSummary {
 /** What the destinations of a pipeline hold, as far as they answer. */
 interface DestinationStatuses {
   readonly destinations: readonly DestinationStatus[];
-  /** Why it cannot be told of the others: of the first of them. */
+  /** The first error of the destinations that do not answer. */
   readonly error: ErrorSummary | null;
 }
 
-/** Somebody who waits for a page, or Prometheus for its answer, gives up soon after. */
+/** People who wait for a page, and Prometheus, give up soon after this. */
 const ANSWER_MS = 8_000;
 const FRESH_MS = 5_000;
 const HISTORY_FRESH_MS = 10_000;
-/** Runs of each pipeline and destination that the page shows. */
+/** How many runs of each pipeline and destination the page shows. */
 const HISTORY = 60;
 
-/** What was told last is told again where reading it anew takes longer: a page does not stand still with a server. */
+/** When a fresh read takes longer than this, the last value is served, so a page does not hang with a server. */
 const PATIENCE_MS = 1_000;
 
-/** A value that is read anew once it is older than `fresh`; whoever asks meanwhile waits for the same reading. */
+/** A value that is read again once it is older than `fresh`. Concurrent callers share one read. */
 class Cached<T> {
   readonly #fresh: number;
   readonly #read: () => Promise<T>;
@@ -57,7 +57,7 @@ class Cached<T> {
     const at = performance.now();
     this.#at = at;
     this.#value = this.#read().then((value) => {
-      // One that began later may have come before.
+      // A read that started later may have finished first.
       if (this.#last === null || this.#last.at < at) this.#last = { at, value };
       return value;
     });
@@ -84,12 +84,12 @@ export class StatusCache {
     return cached.get();
   }
 
-  /** The newest runs of all pipelines; none where they cannot be read. */
+  /** The newest runs of all pipelines; none if they cannot be read. */
   history(): Promise<readonly RecordedRun[]> {
     return this.#history.get();
   }
 
-  /** A pipeline has changed: it is read anew. */
+  /** Drops the cached status of a pipeline that has changed. */
   forget(pipeline: string): void {
     this.#statuses.get(pipeline)?.forget();
     this.#history.forget();
@@ -101,7 +101,7 @@ export class StatusCache {
       if (pipeline === undefined) return { destinations: [], error: null };
       const told = await statuses(pipeline, this.#stop);
       const errors = told.filter((one) => one instanceof DomainsyncError);
-      // An embedded server that died is started anew by the next who asks.
+      // The next caller restarts an embedded server that died.
       if (errors.some(({ code }) => code === 'DESTINATION_UNREACHABLE')) this.#current.reopen(setup);
       const destinations = told.filter((one): one is DestinationStatus => !(one instanceof DomainsyncError));
       return { destinations, error: errorSummary(errors[0], setup.context.redact) };
@@ -124,7 +124,7 @@ export class StatusCache {
   }
 }
 
-/** What each destination tells, or what keeps it from telling: one that is gone does not hide the others. Throws nothing. */
+/** What each destination reports, or why it cannot. One that is down does not hide the others. Throws nothing. */
 async function statuses(
   { handle }: WorkerPipeline,
   stop: AbortSignal,

@@ -1,4 +1,4 @@
-/** All that the status page, `GET /api/status`, `/healthz` and `/metrics` tell: of every pipeline, from every worker. */
+/** What the status page, `GET /api/status`, `/healthz` and `/metrics` show: every pipeline, from every worker. */
 
 import { DomainsyncError } from '../../common/errors.ts';
 import { snapshotDocument } from '../../pipeline/snapshot-document.ts';
@@ -12,35 +12,35 @@ import type { CheckRecord, LiveRun, OutcomeRecord, Records, WorkerRecord } from 
 import type { WorkerPipeline } from '../setup.ts';
 import type { ErrorSummary, StatusCache } from './status-cache.ts';
 
-/** Codes with which the service refuses a key, or a key its access. */
+/** Codes with which the service refuses a key, or refuses a key access. */
 const REFUSALS: ReadonlySet<string> = new Set(['SOURCE_KEY_REJECTED', 'SOURCE_IP_BLOCKED', 'SOURCE_NO_ACCESS']);
 
 /**
- * What is known of the access to a dataset. `not-found`: the service does not have what is asked for (404), which says
- * nothing of access. `unknown`: it has not answered yet.
+ * What is known about the access to a dataset. `not-found`: the service does not have the target (404), which says nothing about
+ * access. `unknown`: it has not answered yet.
  */
 export const ACCESS_STATES = ['granted', 'refused', 'not-found', 'unknown'] as const;
 type AccessState = (typeof ACCESS_STATES)[number];
 
 export interface PipelineStatus {
   readonly name: string;
-  /** What is asked of the service, `dns` or `dns/tld/de`. */
+  /** The target at the service, `dns` or `dns/tld/de`. */
   readonly source: string;
   readonly schedule: string | null;
-  /** ISO 8601, UTC; null: it has no schedule, or Redis does not answer. */
+  /** ISO 8601, UTC. Null: it has no schedule, or Redis does not answer. */
   readonly nextCheckAt: string | null;
-  /** The worst that holds. */
+  /** The worst state that applies. */
   readonly state: 'no-access' | 'not-found' | 'failing' | 'running' | 'queued' | 'empty' | 'current' | 'unknown';
   readonly access: { readonly state: AccessState; readonly code: string | null };
   readonly check: CheckRecord | null;
   readonly trouble: Omit<PipelineFailure, 'file' | 'digest' | 'broughtForward'> | null;
   readonly outcome: OutcomeRecord | null;
   readonly run: LiveRun | null;
-  /** Where its job waits, if it does. */
+  /** The queue state of its job, if there is one. */
   readonly queued: 'waiting' | 'delayed' | 'active' | null;
-  /** Those that answer. */
+  /** The destinations that answer. */
   readonly destinations: readonly (DestinationStatus & { readonly ageSeconds: number | null })[];
-  /** Why the others cannot be told of. */
+  /** Why the others are missing. */
   readonly destinationError: ErrorSummary | null;
   /** Oldest first. */
   readonly history: readonly RecordedRun[];
@@ -53,7 +53,7 @@ interface QueueCounts {
 
 export interface StatusDocument {
   readonly version: string;
-  /** ISO 8601, UTC: when this was put together. */
+  /** ISO 8601, UTC: when this document was built. */
   readonly now: string;
   /** Id of the worker that answers. */
   readonly worker: string;
@@ -75,10 +75,10 @@ export interface StatusOptions {
   readonly stop: AbortSignal;
 }
 
-/** What of Redis is only shown is done without after this. */
+/** Data from Redis that is only displayed is left out after this. */
 const REDIS_MS = 3_000;
 
-/** What Redis tells of one pipeline. */
+/** What Redis has on one pipeline. */
 interface Told {
   readonly check: CheckRecord | null;
   readonly trouble: PipelineFailure | null;
@@ -90,7 +90,7 @@ interface Told {
 
 const NOTHING_TOLD: Told = { check: null, trouble: null, outcome: null, nextCheckAt: null, queued: null, run: null };
 
-/** Reads everything anew, but for what the destinations hold. Throws nothing: what cannot be told is told as such. */
+/** Reads everything again except what the destinations hold. Throws nothing: missing data is marked as missing. */
 export async function readStatus(options: StatusOptions): Promise<StatusDocument> {
   const { version, worker, current, links, records, cache } = options;
   const { pipelines } = current.setup;
@@ -167,7 +167,7 @@ async function queueCounts({ queues }: StatusOptions): Promise<readonly QueueCou
   );
 }
 
-/** What Redis says, or something else when it is gone or slow: BullMQ's own commands would wait for ever. */
+/** Asks Redis, with a fallback when it is down or slow: BullMQ's own commands would wait for ever. */
 async function orElse<T>({ links, stop }: StatusOptions, otherwise: T, ask: () => Promise<T>): Promise<T> {
   if (!links.state().ready) return otherwise;
   const late = (): DomainsyncError => new DomainsyncError('UNEXPECTED', 'Redis did not answer in time');
@@ -203,7 +203,7 @@ function shownTrouble({
   return shown;
 }
 
-/** Seconds since the day of the file that is held began. */
+/** Seconds since the start of the held file's day. */
 function ageOf({ held }: DestinationStatus): number | null {
   return held === null ? null : Math.max(0, Math.round((Date.now() - Date.parse(`${held.date}T00:00:00Z`)) / 1000));
 }
