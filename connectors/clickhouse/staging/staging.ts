@@ -78,7 +78,7 @@ export class Staging extends Session {
     await this.command(`RENAME TABLE ${moves.join(', ')}`);
   }
 
-  /** ATTACH and REPLACE PARTITION are all or nothing for one part, not for several (docs/architecture.md, "Who may load"). */
+  /** ATTACH and REPLACE PARTITION are all or nothing for one part, not for several (docs/architecture.md, "Making a file visible"). */
   async mergeToOnePart(part: StagingPart): Promise<void> {
     for (let attempt = 0; attempt < 5; attempt += 1) {
       const parts = await this.number(
