@@ -1,6 +1,6 @@
 /**
- * Checks cron expressions of five fields, or six with seconds first. cron-parser, which BullMQ reads them with, takes more than a schedule should
- * hold (`L`, `@daily`, a step of 60, a range that goes down) and names no field: what it is given has passed these rules.
+ * Checks cron expressions of five fields, or six with seconds first. BullMQ reads them with cron-parser, which accepts more than a
+ * schedule should hold (`L`, `@daily`, a step of 60, a descending range) and does not name the faulty field. These rules run first.
  */
 import { CronExpressionParser } from 'cron-parser';
 
@@ -8,7 +8,7 @@ interface Field {
   readonly name: string;
   readonly min: number;
   readonly max: number;
-  /** Names for numbers, the first standing for `min`. */
+  /** Names of the numbers, from `min` up. */
   readonly names: readonly string[];
 }
 

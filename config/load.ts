@@ -1,4 +1,4 @@
-/** Reads the configuration: the only place of domainsync that looks at the environment or at a configuration file. */
+/** Reads the configuration. No other code reads the environment or a configuration file. */
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
@@ -18,32 +18,32 @@ import { type Fault, faultsOf, isMapping } from './values.ts';
 const DEFAULT_PATH = 'config/domainsync.yaml';
 
 export interface LoadOptions {
-  /** As given on the command line; without one DOMAINSYNC_CONFIG, then `config/domainsync.yaml`. */
+  /** The path given on the command line. Default: DOMAINSYNC_CONFIG, then `config/domainsync.yaml`. */
   readonly path?: string | undefined;
   /** Default: the process's own. */
   readonly env?: Environment;
-  /** Where relative paths start. Default: the process's working directory. */
+  /** The base of relative paths. Default: the process's working directory. */
   readonly cwd?: string;
   /**
-   * A command that never asks the service passes false: then a `service` without url or key is no fault. One that asks
-   * only for what is public passes 'url': then a missing key is none.
+   * A command that never calls the service passes false: it may lack url and key. A command that calls only public
+   * endpoints passes 'url': it may lack the key.
    */
   readonly needs: { readonly service: boolean | 'url' };
 }
 
-/** As LoadOptions, with nothing left to find out; `path` is only named in what is said. */
+/** LoadOptions with the defaults applied. `path` appears only in messages. */
 type ParseOptions = Required<LoadOptions> & { readonly path: string };
 
-/** What is wrong with a file, each as `path: what is wrong`. */
+/** The faults of a file, each as `path: what is wrong`. */
 interface Faulty {
   readonly faults: readonly string[];
-  /** The variables of the environment that service.apiKey names, where nothing is wrong but that there is no key. */
+  /** The environment variables that service.apiKey names, if the missing key is the only fault. */
   readonly keyMissing: readonly string[] | null;
 }
 
 /**
- * The checked configuration. Opens nothing but the file.
- * @throws CONFIG_INVALID telling every fault with its path, and no value; SOURCE_KEY_MISSING where that is the only one
+ * Loads and checks the configuration. Opens only that file.
+ * @throws CONFIG_INVALID with the path of every fault and no value; SOURCE_KEY_MISSING if that is the only fault
  */
 export function loadConfig(options: LoadOptions): Config {
   const { env = process.env, cwd = process.cwd(), needs } = options;
@@ -66,7 +66,7 @@ function keyMissing(path: string, faults: readonly string[], variables: readonly
   });
 }
 
-/** What loadConfig does with a file's text. */
+/** Parses and checks a file's text for loadConfig. */
 export function parseConfig(
   text: string,
   { path, env, cwd, needs }: ParseOptions,
@@ -89,7 +89,7 @@ export function parseConfig(
   return { faults: faults.map(describe), keyMissing: missingKey(root, faults) };
 }
 
-/** The variables named in place of a key, where that there is no key is all that is wrong; null: it is not. */
+/** The variables named in place of the key, if the missing key is the only fault; otherwise null. */
 function missingKey(root: Readonly<Record<string, unknown>>, faults: readonly Fault[]): readonly string[] | null {
   if (!faults.every(({ path }) => path.length === 2 && path[0] === 'service' && path[1] === 'apiKey')) return null;
   const key: unknown = isMapping(root['service']) ? root['service']['apiKey'] : undefined;
@@ -116,7 +116,7 @@ function readText(absolute: string, path: string): string {
   }
 }
 
-/** The library's own messages quote the file, in which secrets may stand: these say the usual faults without. */
+/** Messages for the usual faults. The library's own messages quote the file, which may hold secrets. */
 const YAML_FAULTS: Readonly<Record<string, string>> = {
   DUPLICATE_KEY: 'this key stands twice in one mapping',
   MULTIPLE_DOCS: 'the file must hold one document',
@@ -138,7 +138,7 @@ function parseYaml(text: string): { readonly value: unknown } | { readonly fault
     resolveKnownTags: false,
     logLevel: 'error',
   });
-  // Warnings too: they tell of values that were not understood.
+  // Warnings count too: they report values that YAML could not interpret.
   const faults = [...document.errors, ...document.warnings].map(({ code, pos }) => {
     const { line, col } = lineCounter.linePos(pos[0]);
     return `line ${line}, column ${col}: ${YAML_FAULTS[code] ?? 'this is no valid YAML'}`;
@@ -147,7 +147,7 @@ function parseYaml(text: string): { readonly value: unknown } | { readonly fault
   try {
     return { value: document.toJS() };
   } catch {
-    // An alias without its anchor; the error quotes it.
+    // An alias without an anchor. The library's error quotes it.
     return { faults: ['an alias (*) names no anchor: put a value that starts with * in quotes'] };
   }
 }
@@ -159,13 +159,13 @@ function unknownSections(root: Readonly<Record<string, unknown>>): Fault[] {
   return unknown.map((key) => ({ path: [key], message: `unknown key${suggestion(key, SECTIONS)}`, absent: false }));
 }
 
-/** Builds the configuration and collects the faults; what it builds is of use only when there are none. */
+/** Builds the configuration and collects the faults. The result is valid only without faults. */
 function assemble(
   root: Readonly<Record<string, unknown>>,
   { path, env, cwd, needs }: ParseOptions,
   faults: Fault[],
 ): Config {
-  // A section of which every line is commented out is null in YAML: its defaults are meant.
+  // A section with every line commented out is null in YAML: use its defaults.
   const raw = (name: string): unknown => root[name] ?? {};
   const read = <T extends z.ZodType>(schema: T, value: unknown, under: Fault['path']): z.output<T> => {
     const result = schema.safeParse(value);

@@ -1,6 +1,6 @@
 /** Suggestions for misspelt names. */
 
-/** The name meant, if one is near enough: at most a third of the letters differ, and two at least may. */
+/** The nearest known name, if at most a third of the letters differ. Two letters may always differ. */
 export function nearest(written: string, known: Iterable<string>): string | undefined {
   let best: string | undefined;
   let least = Math.max(2, Math.floor(written.length / 3)) + 1;
@@ -20,7 +20,7 @@ export function suggestion(written: string, known: Iterable<string>): string {
   return name === undefined ? '' : `; did you mean '${name}'?`;
 }
 
-/** Levenshtein's distance with swapped neighbours as one edit; long words count as far at once. */
+/** Levenshtein distance, with swapped neighbours as one edit. Long words count as far without a comparison. */
 function editDistance(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > 8 || a.length > 64) return Number.POSITIVE_INFINITY;
   let before: number[] = [];

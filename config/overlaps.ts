@@ -5,9 +5,9 @@ import type { Pipeline } from './schema.ts';
 import type { Fault } from './values.ts';
 
 /**
- * The faults of pipelines that get in each other's way: each told once, of the later pipeline. Looking at pairs is
- * enough: all pairs being fine is the same as the group being fine, since a pipeline that deletes forces every other
- * one to have a slice of the same scope and another key.
+ * Faults of pipelines that conflict, each reported once, for the later pipeline. Checking pairs is enough: if all pairs are
+ * fine, the group is fine, because a pipeline that deletes requires every other one to have a slice of the same scope with
+ * another key.
  */
 export function overlaps(pipelines: readonly Pipeline[]): Fault[] {
   const faults: Fault[] = [];
@@ -54,7 +54,7 @@ function mustAgree(a: Pipeline, b: Pipeline): string | null {
   return columnsOf(a) === columnsOf(b) ? null : 'they must have the same columns';
 }
 
-/** A list of all columns is the same as no list. */
+/** A list of all columns equals no list. */
 function columnsOf(pipeline: Pipeline): string {
   return selectColumns(pipeline.columns)
     .map((column) => column.name)
@@ -66,8 +66,8 @@ function sameSource(a: Pipeline, b: Pipeline): boolean {
 }
 
 /**
- * No domain can be in both slices. A tld and a tld_suffix are not told apart so: `uk` holds what `co.uk` holds. Nor
- * are countries and technologies: a domain moves between them, or has several.
+ * Whether no domain can be in both slices. A tld and a tld_suffix can overlap: `uk` holds what `co.uk` holds. So can
+ * countries and technologies: a domain moves between them, or has several.
  */
 function disjoint(a: Pipeline, b: Pipeline): boolean {
   const [one, two] = [a.target.slice, b.target.slice];

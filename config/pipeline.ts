@@ -1,4 +1,4 @@
-/** What a file may say of one pipeline (docs/contract.md, "Configuration"), with the defaults. */
+/** The schema of one pipeline (docs/contract.md, "Configuration"), with the defaults. */
 import { z } from 'zod';
 import { COLUMNS } from '../src/rows/columns.ts';
 import { SLICE_SCOPES, type Slice } from '../src/types/index.ts';
@@ -26,7 +26,7 @@ const slice = rule(
       scope: oneOf(SLICE_SCOPES),
       key: text((value) => {
         const key = value.trim();
-        // A URL drops `.` and `..` as segments of a path: another file than the one meant would be asked for.
+        // A URL drops `.` and `..` as path segments: the request would ask for another file.
         if (key === '' || key === '.' || key === '..') return new Bad('names no slice');
         return /\p{Cc}/u.test(key) || key.toLowerCase().length > 255 ? new Bad('must be a short plain text') : key;
       }),
@@ -45,7 +45,7 @@ const slice = rule(
 
 const DATE = '<date>';
 
-/** Names of files: `*` for anything, `<date>` for the date. A pattern that could fit no name would fail each run. */
+/** A file name pattern: `*` for anything, `<date>` for the date. A pattern that matches no name would fail every run. */
 const fileName = text((value) => {
   if (value.split(DATE).length !== 2) return new Bad(`must hold ${DATE} once: it stands for the date`);
   if (/[<>]/.test(value.replace(DATE, ''))) return new Bad(`knows only ${DATE}, and * for anything`);
@@ -97,7 +97,7 @@ function onlyInSync(key: string): (value: Loose) => boolean {
   return (value) => value[key] === undefined || (value['mode'] !== 'replace' && value['mode'] !== 'append');
 }
 
-/** Other endings and beginnings belong to the tables that domainsync makes beside (docs/contract.md, "ClickHouse"). */
+/** Reserved prefixes and suffixes belong to the tables that domainsync creates itself (docs/contract.md, "ClickHouse"). */
 function tableName(name: string): string | Bad {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
     return new Bad('must be a letter or _, followed by letters, digits and _');
@@ -105,11 +105,11 @@ function tableName(name: string): string | Bad {
   const ending = ['_live', '_changes', '_previous'].find((end) => name.endsWith(end));
   if (ending !== undefined) return new Bad(`must not end in ${ending}: domainsync makes such tables beside it`);
   if (name.startsWith('domainsync_')) return new Bad("must not start with domainsync_: those are domainsync's own");
-  // ClickHouse's files have names of at most 255 bytes, of which staging tables need a part.
+  // ClickHouse's file names have at most 255 bytes, and staging tables need some of them.
   return name.length > 128 ? new Bad('must have at most 128 characters') : name;
 }
 
-/** Kafka's own rules, with room for the name of the progress topic. */
+/** Kafka's rules, with room for the progress topic's name. */
 function topicName(name: string): string | Bad {
   if (!/^[A-Za-z0-9._-]+$/.test(name)) return new Bad('must be of letters, digits, ., _ and -');
   if (['.', '..', '__consumer_offsets', '__transaction_state'].includes(name)) return new Bad('is no name for a topic');

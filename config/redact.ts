@@ -1,15 +1,15 @@
-/** Keeps the secrets of a configuration out of everything that is printed. */
+/** Keeps a configuration's secrets out of all output. */
 import type { Config } from './schema.ts';
 
 /**
- * A function that puts `***` for every secret of the configuration, in all the forms in which it may turn up: plain,
- * in a URL, in a JSON string, in an Authorization header of user and password.
+ * Returns a function that replaces every secret of the configuration with `***`, in every form it can take: plain,
+ * in a URL, in a JSON string, in a Basic Authorization header.
  */
 export function redactor(config: Config): (text: string) => string {
   const forms = new Set(secretsOf(config).flatMap(formsOf));
   forms.delete('');
   if (forms.size === 0) return (text) => text;
-  // Longest first, so that a secret which holds another one goes as a whole; in one pass, so that `***` stays.
+  // Longest first, to replace a secret that contains another as a whole. One pass, to keep `***` itself.
   const ordered = [...forms].sort((a, b) => b.length - a.length);
   const pattern = new RegExp(ordered.map((form) => form.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')).join('|'), 'g');
   return (text) => text.replace(pattern, '***');
@@ -32,13 +32,13 @@ function secretsOf({ service, clickhouse, kafka, redis, worker }: Config): strin
   return secrets.filter((secret) => secret !== undefined);
 }
 
-/** A user's name alone is printed by nobody, but the URL as a whole may be, as it stands. */
+/** Nothing prints a user name alone, but the whole URL may be printed as written. */
 function secretsOfUrl({ username, password }: URL): string[] {
   if (username === '' && password === '') return [];
   return [password, decoded(password), `${username}:${password}`, basic(decoded(username), decoded(password))];
 }
 
-/** As in an Authorization header. */
+/** Credentials as in an Authorization header. */
 function basic(username: string, password: string): string {
   return Buffer.from(`${username}:${password}`).toString('base64');
 }

@@ -1,11 +1,11 @@
-/** The configuration as the commands get it (docs/contract.md, "Configuration"). What a file may say: sections.ts and pipeline.ts. */
+/** The configuration as commands receive it (docs/contract.md, "Configuration"). The file's schema: sections.ts and pipeline.ts. */
 import type { Target, Where } from '../src/types/index.ts';
 
-/** A checked configuration, frozen. Paths are absolute, URLs without a slash at their end, times in milliseconds. */
+/** A checked, frozen configuration. Paths are absolute, URLs have no trailing slash, times are in milliseconds. */
 export interface Config {
-  /** The file it came from, as it was named. */
+  /** The file's path as given. */
   readonly path: string;
-  /** Undefined only where the command said that it does without, and a variable or the whole section is missing. */
+  /** Undefined only if the command does not need it and a variable or the whole section is missing. */
   readonly service: ServiceConfig | undefined;
   readonly clickhouse: ClickHouseConfig;
   readonly kafka: KafkaConfig;
@@ -13,7 +13,7 @@ export interface Config {
   readonly redis: { readonly url: string };
   readonly dataDir: string;
   readonly download: DownloadConfig;
-  /** Milliseconds for which the tables remember. */
+  /** Retention of the tables, in milliseconds. */
   readonly history: { readonly runs: number; readonly rejects: number };
   readonly worker: WorkerConfig;
   /** In the order of the file. */
@@ -22,21 +22,21 @@ export interface Config {
 
 interface ServiceConfig {
   readonly url: string;
-  /** Undefined only where the command said that it does without. */
+  /** Undefined only if the command does not need it. */
   readonly apiKey: string | undefined;
-  /** As the environment names them; undefined: connections are direct. */
+  /** From the environment; undefined: connections are direct. */
   readonly proxy: ProxyConfig | undefined;
 }
 
-/** Proxies by the scheme of what is asked for, as URLs that may hold a user and a password; empty: none. */
+/** Proxies by the scheme of the request, as URLs that may hold a user and a password; empty: none. */
 export interface ProxyConfig {
   readonly httpProxy: string;
   readonly httpsProxy: string;
-  /** Hosts that are asked directly. */
+  /** Hosts that bypass the proxy. */
   readonly noProxy: string;
 }
 
-/** Values for ClickHouse's own settings, sent with every statement. */
+/** ClickHouse settings, sent with every statement. */
 export type ClickHouseSettings = Readonly<Record<string, string | number | boolean>>;
 
 export type ClickHouseConfig =
@@ -85,7 +85,7 @@ interface KafkaSasl {
 }
 
 interface DownloadConfig {
-  /** Verified files kept for each target; 0: removed once loaded. */
+  /** Number of verified files kept for each target; 0: remove them once loaded. */
   readonly keep: number;
   /** Largest zstd window, as a power of two. */
   readonly maxWindowLog: number;
@@ -101,9 +101,9 @@ interface WorkerConfig {
 
 export interface Pipeline {
   readonly name: string;
-  /** The slice's key in lower case, of a country also as it is written; with the names that its files have, where the pipeline says. */
+  /** The slice's key is in lower case; a country also keeps its original spelling. Includes the file names if the pipeline gives them. */
   readonly target: Target;
-  /** Cron in UTC; undefined: the worker runs it only when asked. */
+  /** Cron in UTC; undefined: the worker runs it only on request. */
   readonly schedule: string | undefined;
   /** Values in lower case; empty: all rows. */
   readonly where: Where;
@@ -111,7 +111,7 @@ export interface Pipeline {
   readonly columns: readonly string[] | undefined;
   readonly maxRejected: number;
   readonly minRows: number;
-  /** At least one of them. */
+  /** At least one is defined. */
   readonly to: { readonly clickhouse: ClickHouseTable | undefined; readonly kafka: KafkaTopic | undefined };
 }
 

@@ -1,4 +1,4 @@
-/** What a file may say in every section but `pipelines` (docs/contract.md, "Configuration"), with the defaults. */
+/** The schema of every section but `pipelines` (docs/contract.md, "Configuration"), with the defaults. */
 import { z } from 'zod';
 import {
   Bad,
@@ -27,7 +27,7 @@ const HTTP_NEEDS = 'must be https: over http the key would travel unencrypted (a
 export const service = rule(
   section({
     url: text((value) => webUrl(value, 'a URL of https, or http')),
-    // It becomes a header's value: anything else could not be sent, or would end the header.
+    // The key becomes a header value. Other characters cannot be sent, or would end the header.
     apiKey: matching(/^[!-~]+$/, 'printable ASCII without spaces'),
     allowHttp: flag().default(false),
   }),
@@ -67,7 +67,7 @@ const tls = section({
   servername: text().optional(),
 });
 
-/** One schema for a lone value, another for a mapping. */
+/** One schema for a boolean, another for a mapping. */
 const ssl = z.unknown().transform((input, context): boolean | z.output<typeof tls> => {
   const result = isMapping(input) ? tls.safeParse(input) : flag().safeParse(input);
   if (result.success) return result.data;
@@ -112,7 +112,7 @@ export const kafka = section({
   sasl: sasl.optional(),
 });
 
-/** Redis alone may have its user and password in the URL: it has no other place for them. */
+/** Only Redis takes its user and password in the URL: it has no other place for them. */
 export const redis = section({
   url: text((value) => {
     const fits = URL.canParse(value) && /^rediss?:\/\/[^/]/.test(value) && new URL(value).hostname !== '';
@@ -137,7 +137,7 @@ export const history = section({
 export const worker = rule(
   section({
     http: hostAndPort(0).default({ host: '127.0.0.1', port: 8080 }),
-    // A token that comes empty out of the environment is none.
+    // An empty token from the environment means no token.
     token: leaf((value) =>
       typeof value === 'string' && /^[!-~]*$/.test(value) ? value : new Bad('must be printable ASCII without spaces'),
     ).optional(),

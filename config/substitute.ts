@@ -1,16 +1,16 @@
 /**
- * `${NAME}` and `${NAME:-default}` in values (docs/contract.md, "Configuration"). What comes out of it stays marked as such, because the
- * environment holds only text (a number or boolean has to be read out of it) and because it may be a secret.
+ * Substitutes `${NAME}` and `${NAME:-default}` in values (docs/contract.md, "Configuration"). The result stays marked as environment
+ * text: numbers and booleans have to be parsed from it, and it may be a secret.
  */
 
-/** A value in which a variable stood. Its text is never parsed as YAML and never expanded again. */
+/** A value that contained a variable. Its text is never parsed as YAML and never expanded again. */
 export class EnvText {
   readonly text: string;
-  /** What keeps the text from being known, for a person; null when it is known. */
+  /** Why the text is unknown, for a person; null if it is known. */
   readonly fault: string | null;
-  /** True when the fault is a variable that is not set. */
+  /** True if the fault is an unset variable. */
   readonly unset: boolean;
-  /** The variables that stood in it. */
+  /** The variables that it contained. */
   readonly names: readonly string[];
 
   constructor(text: string, fault: string | null, unset: boolean, names: readonly string[]) {
@@ -21,20 +21,20 @@ export class EnvText {
   }
 }
 
-/** Names of variables to their values, as `process.env`. */
+/** Variables by name, like `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const REFERENCE = /\$\{([^}]*)(\}?)/g;
 const INSIDE = /^([A-Za-z_][A-Za-z0-9_]*)(?::-((?:[^$]|\$(?!\{))*))?$/;
 
-/** Deeper than any configuration: an alias inside its own anchor makes a structure without an end. */
+/** Deeper than any configuration. An alias inside its own anchor makes an endless structure. */
 const MAX_DEPTH = 16;
 
-/** Thrown for a structure without an end. */
+/** Thrown for an endless structure. */
 export class TooDeep extends Error {}
 
 /**
- * A copy of parsed YAML in which every text with a reference is an EnvText; keys are left as they are.
+ * Copies parsed YAML and turns every text with a reference into an EnvText. Keys stay as they are.
  * @throws TooDeep
  */
 export function substitute(value: unknown, env: Environment, depth = 0): unknown {
@@ -42,7 +42,7 @@ export function substitute(value: unknown, env: Environment, depth = 0): unknown
   if (typeof value === 'string') return value.includes('${') ? expand(value, env) : value;
   if (Array.isArray(value)) return value.map((item) => substitute(item, env, depth + 1));
   if (typeof value !== 'object' || value === null) return value;
-  // fromEntries defines keys, where an assignment to a key `__proto__` would change the prototype.
+  // fromEntries defines keys; assigning to a key `__proto__` would change the prototype.
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, substitute(item, env, depth + 1)]));
 }
 
@@ -58,12 +58,12 @@ function expand(text: string, env: Environment): EnvText {
     }
     names.add(name);
     const value = Object.hasOwn(env, name) ? env[name] : undefined;
-    // As in a shell, `:-` also stands in for a variable that is set to nothing.
+    // As in a shell, `:-` also applies to an empty variable.
     if (fallback !== undefined) return value === undefined || value === '' ? fallback : value;
     if (value === undefined) unset.push(name);
     return value ?? '';
   });
-  // The text itself stays out of the message: it may hold a secret next to the reference.
+  // The message omits the text: it may hold a secret next to the reference.
   if (malformed) {
     return new EnvText('', `a reference to the environment is written \${NAME} or \${NAME:-default}`, false, []);
   }

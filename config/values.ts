@@ -1,16 +1,16 @@
 /**
- * The kinds of single values that a configuration has, each as a zod schema. No message holds a value: it may be a
- * secret, or have come from the environment.
+ * zod schemas for single configuration values. No message holds a value: it may be a secret, or come from the
+ * environment.
  */
 import { isIPv4 } from 'node:net';
 import { z } from 'zod';
 import { suggestion } from './nearest.ts';
 import { EnvText } from './substitute.ts';
 
-/** What is wrong with a value, without the value. */
+/** A value's fault, without the value. */
 export class Bad {
   readonly message: string;
-  /** True when nothing was given: no value, or a variable that is empty or not set. */
+  /** True if there is no value, or its variable is empty or not set. */
   readonly absent: boolean;
 
   constructor(message: string, absent = false) {
@@ -19,15 +19,15 @@ export class Bad {
   }
 }
 
-/** One place of the configuration and what is wrong there. */
+/** A place in the configuration and its fault. */
 export interface Fault {
   readonly path: readonly (string | number)[];
   readonly message: string;
-  /** Nothing was given: no fault for a command that does without this section. */
+  /** The value is missing. That is no fault for a command that does not need this section. */
   readonly absent: boolean;
 }
 
-/** A value given by a schema built here; `read` sees the text of a variable as a string, with `fromEnv` true. */
+/** Builds the schema of a single value. `read` gets a variable's text as a string, with `fromEnv` true. */
 export function leaf<T>(read: (value: unknown, fromEnv: boolean) => T | Bad) {
   return z.unknown().transform((input, context): T => {
     const fail = (message: string, absent = false): never => {
@@ -42,7 +42,7 @@ export function leaf<T>(read: (value: unknown, fromEnv: boolean) => T | Bad) {
   });
 }
 
-/** Text that is not empty; `check` may change or refuse it. */
+/** Non-empty text. `check` may change or refuse it. */
 export function text(check: (value: string) => string | Bad = (value) => value) {
   return leaf((value, fromEnv) => {
     if (typeof value === 'number' || typeof value === 'boolean') return new Bad('must be text: put it in quotes');
@@ -64,7 +64,7 @@ export function matching(pattern: RegExp, what: string) {
   return text((value) => (pattern.test(value) ? value : new Bad(`must be ${what}`)));
 }
 
-/** A number in a range; `what` says it in words. */
+/** A number in a range; `what` describes it in words. */
 export function number(rule: { readonly min: number; readonly max: number; readonly whole: boolean }, what: string) {
   return leaf((value, fromEnv) => {
     const read = fromEnv && /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(String(value)) ? Number(value) : value;
@@ -73,7 +73,7 @@ export function number(rule: { readonly min: number; readonly max: number; reado
   });
 }
 
-/** A share, 0 to 1. */
+/** A share from 0 to 1. */
 export function share() {
   return number({ min: 0, max: 1, whole: false }, 'a share from 0 to 1');
 }
@@ -94,7 +94,7 @@ export function oneOf<const T extends string>(words: readonly T[]) {
   });
 }
 
-/** One name of a longer list; a near one is suggested, which gives away no more than that it is near. */
+/** One name of a longer list. The fault suggests a near name, which reveals only that the value is near it. */
 export function nameOf(names: readonly string[], what: string) {
   return text((value) => (names.includes(value) ? value : new Bad(`is no ${what}${suggestion(value, names)}`)));
 }
@@ -128,11 +128,11 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host === '[::1]' || (isIPv4(host) && host.startsWith('127.'));
 }
 
-/** A URL of http or https, without user, password, query and fragment; slashes at its end are removed. */
+/** An http or https URL without user, password, query and fragment. Trailing slashes are removed. */
 export function webUrl(value: string, what: string): string | Bad {
   if (!/^https?:\/\/[^/]/i.test(value) || !URL.canParse(value)) return new Bad(`must be ${what}`);
   const url = new URL(value);
-  // Lone delimiters (`http://@host`, `http://host?`) vanish in parsing, hence the look at the text.
+  // Parsing drops lone delimiters (`http://@host`, `http://host?`), so check the text.
   if (url.username !== '' || url.password !== '' || /^[a-z]+:\/\/[^/]*@/i.test(value)) {
     return new Bad('must hold no user and no password');
   }
@@ -144,7 +144,7 @@ export function webUrl(value: string, what: string): string | Bad {
 export function section<T extends z.core.$ZodLooseShape>(shape: T) {
   const known = Object.keys(shape);
   return z.strictObject(shape, {
-    // One line for each key: `faultsOf` makes a fault of each.
+    // One line for each key: `faultsOf` turns each into a fault.
     error: (issue) =>
       issue.code === 'unrecognized_keys'
         ? issue.keys.map((key) => `unknown key${suggestion(key, known)}`).join('\n')
@@ -162,12 +162,15 @@ export function notA(wanted: string, input: unknown): string {
   return input === null ? 'is empty: give it a value or remove the line' : `must be a ${wanted}`;
 }
 
-/** A mapping with the shape of a section, of which nothing else is known yet. */
+/** Whether a value is a mapping. Its keys are unchecked. */
 export function isMapping(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof EnvText);
 }
 
-/** Adds a rule over several keys; its fault is told of the key `path`, or of the whole. It is tried also where other keys have faults, so that all are told at once. */
+/**
+ * Adds a rule over several keys. Its fault names the key `path`, or the whole. The rule also runs if other keys have
+ * faults, to report all faults at once.
+ */
 export function rule<T extends z.ZodType>(
   schema: T,
   path: string | null,
@@ -178,10 +181,10 @@ export function rule<T extends z.ZodType>(
   return schema.refine(check, { path: path === null ? [] : [path], error: message, when: () => true });
 }
 
-/** A mapping of which some keys may have faults, and are undefined then. */
+/** A mapping whose faulty keys are undefined. */
 export type Loose = Readonly<Record<string, unknown>>;
 
-/** The faults that zod found, under the path of what it looked at. */
+/** zod's faults, under the path of the checked value. */
 export function faultsOf(error: z.ZodError, under: Fault['path']): Fault[] {
   return error.issues.flatMap((issue): Fault[] => {
     const path = [...under, ...issue.path.map((part) => (typeof part === 'number' ? part : String(part)))];

@@ -1,6 +1,6 @@
 /**
- * Builds the scanners' modules: `npm run build:scanner`. They are committed beside their destinations, so that nobody
- * who installs domainsync needs the compiler; test/scan/build.test.ts finds one that is not what its sources make.
+ * Builds the scanners' modules: `npm run build:scanner`. They are committed beside their destinations, so installing
+ * domainsync needs no compiler. test/scan/build.test.ts finds a module that does not match its sources.
  */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

@@ -1,6 +1,6 @@
 /**
- * The parts of the documents that come from the code: `node tools/documents.ts` writes them anew.
- * test/repository/documents.test.ts says when they are out of date.
+ * Generates the parts of the documents that come from the code: `node tools/documents.ts` rewrites them.
+ * test/repository/documents.test.ts fails if they are out of date.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { columnType } from '../connectors/clickhouse/sql/schema.ts';

@@ -1,4 +1,4 @@
-/** Who imports whom: what the rules of the architecture and the choice of tests are made from. Pure, but for reading files. */
+/** The import graph, used by the architecture rules and the selection of tests. Pure, except for reading files. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, posix, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-/** Which tests start no server: `npm run test:unit` runs these alone. */
+/** Finds the tests that start no server: `npm run test:unit` runs only these. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { codeFiles, ImportGraph, ROOT, withoutComments } from './import-graph.ts';

@@ -8,8 +8,8 @@ const TAB = 0x09;
 const OPENING_BRACE = 0x7b;
 
 /**
- * Walks the lines of a block: `next` moves to a line, the other members speak of it. A line ends at LF; one CR before it
- * belongs to the line end, and the last line may lack both.
+ * Walks the lines of a block. `next` moves to a line; the other members describe it. A line ends at LF. One CR before it
+ * belongs to the line end. The last line may lack both.
  */
 export class BlockLines {
   readonly #bytes: Buffer;
@@ -34,7 +34,7 @@ export class BlockLines {
     return true;
   }
 
-  /** Past whole lines that somebody else has walked. @param following where the line behind them begins */
+  /** Skips whole lines that the caller has walked. @param following where the line after them begins */
   pass(following: number, lines: number): void {
     this.#following = following;
     this.#count += lines;
@@ -45,12 +45,12 @@ export class BlockLines {
     return this.#following;
   }
 
-  /** How many lines have been walked: the number of the current one in the block, from 1. */
+  /** Number of lines walked so far: the current line's number in the block, from 1. */
   get count(): number {
     return this.#count;
   }
 
-  /** Where the line stands in the block. */
+  /** The line's offset in the block. */
   get start(): number {
     return this.#start;
   }
@@ -60,7 +60,7 @@ export class BlockLines {
     return this.#end - this.#start;
   }
 
-  /** Whether it has nothing but spaces, tabs and CR. */
+  /** Whether the line holds only spaces, tabs and CR. */
   isBlank(): boolean {
     if (this.#bytes[this.#start] === OPENING_BRACE) return false;
     for (let i = this.#start; i < this.#end; i++) {
@@ -74,7 +74,7 @@ export class BlockLines {
     return isUtf8(this.#bytes.subarray(this.#start, this.#end));
   }
 
-  /** The line as text; only for one that is UTF-8. */
+  /** The line as text. The line must be UTF-8. */
   text(): string {
     return this.#bytes.toString('utf8', this.#start, this.#end);
   }

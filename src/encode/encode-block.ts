@@ -1,4 +1,4 @@
-/** One block into a destination's wire format: every line becomes a row, is rejected, filtered or blank. */
+/** Encodes one block into a destination's wire format. Every line becomes a row, or is rejected, filtered or blank. */
 import { DomainsyncError } from '../common/errors.ts';
 import type { Block, BlockCounts, EncodedBlock, Encoding, RowWriter } from '../types/index.ts';
 import { BlockLines } from './block-lines.ts';
@@ -9,9 +9,9 @@ import { RejectList } from './rejects.ts';
 import { SlowPath } from './slow-path.ts';
 
 /**
- * Encodes a block; what `writer` held before is given up. The block's bytes are only read, but for `room`.
- * @param room memory that the payload may lie in: that of the block too, in which the rejects may lie then beside it
- * @throws UNEXPECTED when the block does not have the number of lines that it says: every later line number would be wrong
+ * Encodes a block and discards the earlier contents of `writer`. The block's bytes are only read, except in `room`.
+ * @param room memory that may hold the payload. It can be the block's own; then the rejects may lie beside the payload
+ * @throws UNEXPECTED if the block does not have its declared number of lines: every later line number would be wrong
  */
 export function encodeBlock(
   block: Block<ArrayBufferLike>,
@@ -67,7 +67,7 @@ export function encodeBlock(
   };
 }
 
-/** The larger part of the room, before or behind the rejects, where they lie in it. */
+/** The larger part of the room, before or after the rejects if they lie in it. */
 function roomBeside(rejects: Uint8Array, room: ArrayBufferLike): Uint8Array {
   if (rejects.buffer !== room) return new Uint8Array(room);
   const { byteOffset: start } = rejects;

@@ -1,10 +1,10 @@
-/** Most lines of a block are encoded by the writer's scanner; here are those that it leaves. */
+/** The writer's scanner encodes most lines of a block. This module finds those that it leaves. */
 import type { Block, LineScanner, TakenLines } from '../types/index.ts';
 import type { BlockLines } from './block-lines.ts';
 
 const NONE: TakenLines = { lines: 0, rows: 0, offsetSum: 0 };
 
-/** Walks a block's lines: the scanner takes what it can, and `next` stops at each of the others that is wanted. */
+/** Walks a block's lines. The scanner takes what it can; `next` stops at each other wanted line. */
 export class FastPath {
   readonly #lines: BlockLines;
   readonly #end: number;
@@ -19,12 +19,12 @@ export class FastPath {
     scanner?.begin(block.bytes, block.firstLine);
   }
 
-  /** What the scanner took. */
+  /** The lines that the scanner took. */
   get taken(): TakenLines {
     return this.#scanner?.taken() ?? NONE;
   }
 
-  /** Of the lines that the scanner took. */
+  /** Source columns of the lines that the scanner took. */
   sourceColumns(): string[] {
     return this.#scanner?.sourceColumns() ?? [];
   }
@@ -42,7 +42,7 @@ export class FastPath {
     return false;
   }
 
-  /** Every line is wanted: the scanner runs on from line to line. */
+  /** For a block with every line wanted: the scanner continues from line to line. */
   #run(): void {
     const lines = this.#lines;
     const scanner = this.#scanner;
@@ -60,7 +60,7 @@ export class FastPath {
   }
 }
 
-/** The lines that a block wants encoded, asked for in ascending order. */
+/** The wanted lines of a block. Queries come in ascending order. */
 class ChosenLines {
   readonly #only: Uint32Array;
   #next = 0;

@@ -2,18 +2,18 @@
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** What has become old is not collected together with what is young, which is bounded. */
+/** Spaces of the old generation. The young generation is bounded and collected separately. */
 const OLD_SPACES: ReadonlySet<string> = new Set(['old_space', 'large_object_space']);
 const MOST_OLD_BYTES = 20 * 1024 * 1024;
-/** It is looked at after so many bytes of lines: a line of 16 MiB is one to look after. */
+/** Check the heap after this many bytes of lines. One line of 16 MiB is enough for a check. */
 const LOOK_EVERY_BYTES = 1024 * 1024;
 
 let collect: (() => void) | undefined;
 let passed = 0;
 
 /**
- * Counts the bytes of a line that went through JSON.parse, and collects garbage where much has gathered. The engine itself lets
- * some 200 MB of it gather in each thread before it looks for what has become old, and more where lines are very long [measured].
+ * Counts the bytes of a line that went through JSON.parse, and collects garbage if much has accumulated. The engine itself lets
+ * some 200 MB accumulate in each thread before it collects the old generation, and more with very long lines [measured].
  */
 export function sweepAfter(bytes: number): void {
   passed += bytes;

@@ -1,4 +1,4 @@
-/** The threads that encode: no row is touched in the thread that holds locks and connections. */
+/** The encoding threads. They keep row work off the thread that holds locks and connections. */
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { BlockMemory } from '../common/block-memory.ts';
@@ -7,11 +7,11 @@ import type { SharedBlock } from '../pipeline/blocks.ts';
 import type { EncodedBlock, Encoding } from '../types/index.ts';
 import { type Answer, type Beginning, fromFailure, type Job, type ThreadStart } from './protocol.ts';
 
-/** The thread's entry as it lies beside this module: TypeScript in a checkout, JavaScript in a built package. */
+/** The thread's entry beside this module: TypeScript in a checkout, JavaScript in a built package. */
 const ENTRY = new URL(`./worker${extname(new URL(import.meta.url).pathname)}`, import.meta.url);
 
 /**
- * Nothing of a row outlives it, so a larger young generation would only collect more of them before it is swept
+ * Row data is short-lived, so a larger young generation would only hold more garbage between sweeps
  * [measured: from 8 to 32 MB no difference in speed]. The old generation keeps its default: one line of
  * 16 MiB may need much of it.
  */
@@ -19,28 +19,27 @@ const LIMITS = { maxYoungGenerationSizeMb: 16 };
 
 export interface EncodePool {
   /**
-   * Encodes a block in the thread that is idle first; blocks are handed out in the order of the calls. The block's memory
-   * is the pool's from then on. The pool queues without bound: the caller limits how many blocks are under way, payloads
-   * not yet written included.
-   * @throws what the encoder threw; INTERRUPTED, or the reason of a signal, at once when one is aborted; UNEXPECTED for
-   * this and every later block once a thread has died
+   * Encodes a block in the first idle thread. Blocks start in the order of the calls. The pool takes over the block's
+   * memory. The queue has no bound: the caller limits the blocks in flight, including payloads not yet written.
+   * @throws the encoder's error; INTERRUPTED, or a signal's reason, as soon as one is aborted; UNEXPECTED for this
+   * and every later block once a thread has died
    */
   encode(block: SharedBlock, signal: AbortSignal): Promise<EncodedBlock>;
-  /** Ends the threads, also in the middle of a block: what is under way ends with INTERRUPTED. Idempotent. */
+  /** Stops the threads, even in the middle of a block. Blocks in flight fail with INTERRUPTED. Idempotent. */
   close(): Promise<void>;
 }
 
 export interface EncodePoolOptions {
   readonly threads: number;
-  /** Of the encoding, which may not be known yet: the threads start with it. */
+  /** The encoding's writer module. The threads start with it, before the encoding is known. */
   readonly writerModule: string;
-  /** Blocks wait for it. Whoever fails to bring it gives the blocks up, by closing the pool or by a signal. */
+  /** Blocks wait for it. If it never comes, the caller abandons the blocks by closing the pool or by a signal. */
   readonly encoding: Promise<Encoding>;
-  /** Takes the memory of blocks that are encoded. */
+  /** Takes back the memory of encoded blocks. */
   readonly memory: BlockMemory;
-  /** Whether payloads and rejects lie where their blocks were, if they fit: who has written them gives that back to the memory. */
+  /** Whether payloads and rejects reuse their block's memory if they fit. The caller returns it to `memory` after writing them. */
   readonly inPlace: boolean;
-  /** Aborts everything that is under way or queued, and refuses what comes later. */
+  /** Aborts all blocks in flight or queued, and refuses later ones. */
   readonly signal?: AbortSignal;
 }
 
@@ -49,19 +48,19 @@ export function createEncodePool(options: EncodePoolOptions): EncodePool {
   return new ThreadPool(options);
 }
 
-/** Whether something of a block lies where it was. */
+/** Whether the payload or the rejects lie in the block's memory. */
 function isInPlace({ payload, rejects }: EncodedBlock): boolean {
   return [payload, rejects].some(({ buffer }) => buffer instanceof SharedArrayBuffer);
 }
 
-/** A block that was given to the pool, until its promise is settled. */
+/** A block in the pool until its promise settles. */
 interface Task {
   readonly block: SharedBlock;
   readonly settle: (outcome: EncodedBlock | DomainsyncError) => void;
   settled: boolean;
 }
 
-/** A thread is idle, at work on a task (which may be settled already: aborted), or dead with the whole pool. */
+/** A thread is idle, busy with a task (already settled if aborted), or dead with the whole pool. */
 interface Thread {
   readonly worker: Worker;
   task: Task | undefined;
@@ -70,12 +69,12 @@ interface Thread {
 class ThreadPool implements EncodePool {
   readonly #threads: readonly Thread[];
   readonly #queue: Task[] = [];
-  /** The threads have been told the encoding. */
+  /** Whether the threads have the encoding. */
   #begun = false;
   readonly #memory: BlockMemory;
   readonly #inPlace: boolean;
   readonly #signal: AbortSignal | undefined;
-  /** Why nothing is encoded any more: a thread died, or the pool was closed. */
+  /** Why the pool has ended: a thread died, or the pool was closed. */
   #ended: DomainsyncError | undefined;
 
   constructor({ threads, writerModule, encoding, memory, inPlace, signal }: EncodePoolOptions) {
@@ -130,7 +129,7 @@ class ThreadPool implements EncodePool {
       if (task !== undefined) this.#answered(task, answer);
       this.#handOut();
     });
-    // An answer that cannot be read would otherwise leave its block waiting for ever.
+    // Without this, an unreadable answer would leave its block waiting forever.
     worker.on('messageerror', (error) => this.#died(error));
     worker.on('error', (error) => this.#died(error));
     worker.on('exit', (code) => this.#died(new Error(`it ended with exit code ${code}`)));
@@ -160,7 +159,7 @@ class ThreadPool implements EncodePool {
     settle('encoded' in answer ? answer.encoded : fromFailure(answer.failed));
   }
 
-  /** A task that is queued never reaches a thread; the answer to one that did will find it settled. */
+  /** A queued task never reaches a thread. The answer to a running one finds it settled. */
   #drop(task: Task, reason: DomainsyncError): void {
     const queued = this.#queue.indexOf(task);
     if (queued !== -1) this.#queue.splice(queued, 1);
@@ -173,7 +172,7 @@ class ThreadPool implements EncodePool {
     this.#end(error, error);
   }
 
-  /** The first end counts: closing makes the threads exit, and a thread that died of an error exits too. */
+  /** Only the first call counts: closing makes the threads exit, and a thread that failed exits too. */
   #end(forWaiting: DomainsyncError, forLater: DomainsyncError): void {
     if (this.#ended !== undefined) return;
     this.#ended = forLater;

@@ -1,28 +1,28 @@
-/** What the pool and its threads say to each other. Plain data; blocks lie in shared memory. */
+/** Messages between the pool and its threads. They are plain data; blocks lie in shared memory. */
 import { asDomainsyncError, DomainsyncError, type ErrorCode } from '../common/errors.ts';
 import type { Block, EncodedBlock, Encoding } from '../types/index.ts';
 
-/** What a thread is started with: it imports the writer's module while it is not known yet what is to be written with it. */
+/** A thread's start data. The thread imports the writer's module before the encoding is known. */
 export interface ThreadStart {
   readonly writerModule: string;
 }
 
-/** To a thread, first of all: no answer. */
+/** The first message to a thread. It has no answer. */
 export interface Beginning {
   readonly encoding: Encoding;
 }
 
-/** To a thread: one block at a time, so that an answer needs no number. */
+/** To a thread: one block at a time, so answers need no number. */
 export interface Job {
   readonly block: Block<SharedArrayBuffer>;
-  /** The payload is to lie where the block was. It is moved, in a buffer of its own, where it does not fit. */
+  /** Write the payload into the block's memory. A payload that does not fit gets its own, transferred buffer. */
   readonly inPlace: boolean;
 }
 
-/** From a thread, which does not touch the block any more. */
+/** From a thread. It no longer touches the block. */
 export type Answer = { readonly encoded: EncodedBlock } | { readonly failed: Failure };
 
-/** An error without its class, which a structured clone would lose together with code and hint. */
+/** An error without its class. A structured clone would lose the class, code and hint. */
 export interface Failure {
   readonly code: ErrorCode;
   readonly message: string;
@@ -35,7 +35,7 @@ export function toFailure(thrown: unknown): Failure {
   return { code, message, hint, stack: thrown instanceof Error ? thrown.stack : stack };
 }
 
-/** The error as the thread threw it, with the thread's stack. */
+/** Restores the thread's error, with the thread's stack. */
 export function fromFailure({ code, message, hint, stack }: Failure): DomainsyncError {
   const error = new DomainsyncError(code, message, { hint });
   if (stack !== undefined) error.stack = stack;

@@ -4,19 +4,19 @@ import { copyInto, LARGE_CAPACITY } from '../common/shared-memory.ts';
 import type { RejectReason } from '../types/index.ts';
 import { MAX_RAW_BYTES } from './limits.ts';
 
-/** A buffer for more is one that malloc gives back to the system when it is freed (shared-memory.ts). */
+/** malloc returns larger buffers to the system when they are freed (shared-memory.ts). */
 const LARGEST_SMALL = 128 * 1024;
-/** Numbers that are noted of a reject: its line, the text that says why, start and length of the line. */
+/** Numbers noted for each reject: line number, index of the reason's text, start and length of the line. */
 const NOTED = 4;
 const LINE_BYTES = 8;
 
 /**
- * Collects rejects as places in the block, and packs them at the end into one buffer (EncodedBlock.rejects): a block may be
- * nothing but rejects, and as objects they took ten times their bytes on the way to another thread [measured].
+ * Collects rejects as places in the block and finally packs them into one buffer (EncodedBlock.rejects). A block may consist
+ * of rejects alone; sent to another thread as objects they take ten times their bytes [measured].
  */
 export class RejectList {
   readonly #noted: number[] = [];
-  /** Why lines were rejected, packed, each once. */
+  /** The distinct reasons, packed. */
   readonly #texts: Buffer[] = [];
   readonly #textNumbers = new Map<string, number>();
   #bytes = 0;
@@ -28,8 +28,8 @@ export class RejectList {
 
   /**
    * @param line number of the line in the file
-   * @param start where the line stands in the block
-   * @param length bytes of the line without its end
+   * @param start offset of the line in the block
+   * @param length bytes of the line without its line end
    */
   add(line: number, reason: RejectReason, detail: string, start: number, length: number): void {
     const kept = Math.min(length, MAX_RAW_BYTES);
@@ -40,13 +40,13 @@ export class RejectList {
   }
 
   /**
-   * The rejects in a buffer that nothing else uses.
-   * @param inPlace they may lie in the block's memory instead, where there is room; the lines are gone then
+   * Packs the rejects into a buffer of their own.
+   * @param inPlace use the block's memory instead if there is room; this overwrites the lines
    */
   pack(block: Uint8Array, inPlace: boolean): Uint8Array {
     const size = this.#bytes;
     const rawBytes = this.#rawBytes;
-    // So far behind the block that the last line is moved furthest, and none over one that is still to be moved.
+    // Far enough past the block that the last line moves furthest and no line overwrites one still to move.
     const end = block.byteOffset + block.length + size - rawBytes;
     if (inPlace && size > 0 && end <= block.buffer.byteLength) {
       return this.#packTo(Buffer.from(block.buffer, end - size, size), block);
@@ -55,7 +55,7 @@ export class RejectList {
     return this.#packTo(Buffer.from(memory, 0, size), block);
   }
 
-  /** From the last one to the first: a raw line may move to the right, within the same memory. */
+  /** Packs from the last to the first: a raw line may move to the right within the same memory. */
   #packTo(packed: Buffer, block: Uint8Array): Uint8Array {
     const within = packed.buffer === block.buffer;
     const memory = new Uint8Array(packed.buffer);

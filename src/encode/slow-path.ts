@@ -1,4 +1,4 @@
-/** One line into a row by way of JSON.parse, or why there is none: what docs/contract.md, "Rejected lines", says, line by line. */
+/** Turns one line into a row through JSON.parse, or tells why it is rejected (docs/contract.md, "Rejected lines"). */
 import { toDomain } from '../rows/domain.ts';
 import { isObject, parseJson } from '../rows/json.ts';
 import { SourceKeys, writeRow } from '../rows/normalise.ts';
@@ -19,7 +19,7 @@ export class SlowPath {
   readonly #writer: RowWriter;
   readonly #keys = new SourceKeys();
 
-  /** @throws CONFIG_INVALID for a `where` that names no column to choose by */
+  /** @throws CONFIG_INVALID for a `where` with a column that cannot be filtered by */
   constructor({ columns, where }: Encoding, writer: RowWriter) {
     this.#columns = columns;
     this.#wanted = compileWhere(where);
@@ -27,8 +27,8 @@ export class SlowPath {
   }
 
   /**
-   * Encodes the line on which `lines` is; it is not blank. Reasons are looked for in the order of the contract.
-   * @param number of the line in the file
+   * Encodes the current line of `lines`, which is not blank. Checks reasons in the order of the contract.
+   * @param number number of the line in the file
    */
   encode(lines: BlockLines, number: number): 'row' | 'filtered' | Refused {
     if (lines.length > MAX_LINE_BYTES) {
@@ -42,7 +42,7 @@ export class SlowPath {
       return { reason: 'invalid-json', detail: faultOf(error) };
     }
     if (!isObject(record)) return { reason: 'not-an-object', detail: `the line is ${kindOf(record)}, not an object` };
-    // Before the key is looked at: the columns of a rejected object are columns of the file too.
+    // Before the check of the key: a rejected object's columns are columns of the file too.
     const unlisted = this.#keys.unlisted(record);
     const domain = toDomain(record['Domain']);
     if (typeof domain !== 'string') return domain;
@@ -51,13 +51,13 @@ export class SlowPath {
     return 'row';
   }
 
-  /** Of every line that was an object, in order of appearance. */
+  /** Source columns of all lines that are objects, in order of appearance. */
   sourceColumns(): string[] {
     return this.#keys.all();
   }
 }
 
-/** The parser's words where they say a place; those that end in this quote the line itself. */
+/** The parser's message. Messages with the ending below quote the line itself. */
 function faultOf(error: unknown): string {
   if (!(error instanceof SyntaxError)) throw error;
   if (error.message.endsWith('is not valid JSON')) return 'Unexpected character: not JSON';

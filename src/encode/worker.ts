@@ -10,7 +10,7 @@ if (port === null) throw new Error('this module is the entry of a worker thread'
 const { writerModule } = workerData as ThreadStart;
 const { createRowWriter } = (await import(writerModule)) as { readonly createRowWriter: RowWriterFactory };
 
-/** What blocks are encoded into, and the writer that does it. */
+/** The encoding of the blocks, and its writer. */
 interface Work {
   readonly encoding: Encoding;
   writer: RowWriter;
@@ -31,7 +31,7 @@ function answerTo({ block, inPlace }: Job): EncodedAnswer {
     const moved = [encoded.payload.buffer, encoded.rejects.buffer].filter((one) => one instanceof ArrayBuffer);
     return { answer: { encoded }, moved };
   } catch (error) {
-    // Whatever state the writer was left in must not reach the next block.
+    // The failed writer's state must not reach the next block.
     work.writer = newWriter(encoding);
     return { answer: { failed: toFailure(error) }, moved: [] };
   }

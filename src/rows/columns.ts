@@ -1,6 +1,6 @@
 /**
- * The schema, once (docs/contract.md, "Rows"): ClickHouse tables, the normaliser, Kafka messages and the table in docs/tables.md come from
- * this list. Order: the key, then as the service lists its columns, then `unparsed`.
+ * The schema (docs/contract.md, "Rows"). ClickHouse tables, the normaliser, Kafka messages and the table in docs/tables.md come from
+ * this list. Order: the key, then the service's columns in its order, then `unparsed`.
  */
 import type { Column, ColumnKind } from '../types/index.ts';
 
@@ -50,7 +50,7 @@ export const COLUMNS: readonly Column[] = [
   ),
 ];
 
-/** The columns of a pipeline: all, or the key and those it lists, in the schema's order. */
+/** A pipeline's columns in the schema's order: all, or the key and the listed ones. */
 export function selectColumns(names: readonly string[] | undefined): readonly Column[] {
   return names === undefined ? COLUMNS : COLUMNS.filter((c) => c.kind === 'domain' || names.includes(c.name));
 }

@@ -1,9 +1,9 @@
 /** Dates and date-times of the source (docs/contract.md, "Dates"), as milliseconds since 1970, UTC. Twin: src/scan/assembly/rules/dates.ts. */
 
 const EARLIEST = Date.UTC(1900, 0, 1);
-/** The first moment too late. */
+/** End of the range, exclusive. */
 const END = Date.UTC(2300, 0, 1);
-/** An offset is less than a day: no other year can come to lie in the range. It also keeps Date.UTC from taking 99 as 1999. */
+/** An offset is less than a day, so no earlier year can reach the range. This also keeps Date.UTC from reading 99 as 1999. */
 const FIRST_YEAR = 1899;
 const LAST_YEAR = 2300;
 
@@ -24,8 +24,8 @@ const SPACE = 0x20;
 const ZERO = 0x30;
 
 /**
- * `YYYY-MM-DD`, or `YYYY-MM-DD[T ]hh:mm:ss[.f{1,9}][Z|±hh:mm|±hhmm]` without any other character; undefined when the text
- * is not of that form, is no day of the calendar, or lies outside 1900 to 2299 once the offset is applied.
+ * Parses `YYYY-MM-DD`, or `YYYY-MM-DD[T ]hh:mm:ss[.f{1,9}][Z|±hh:mm|±hhmm]`, without any other character.
+ * @returns undefined if the text has another form, is no calendar day, or lies outside 1900 to 2299 after applying the offset
  */
 export function parseDateTime(text: string): number | undefined {
   const day = parseDay(text);
@@ -37,7 +37,7 @@ export function parseDateTime(text: string): number | undefined {
   return within(day + parseTime(text) + milliseconds(text, fraction) - parseOffset(text, end));
 }
 
-/** NaN stands for every fault of form: it survives the sums and is in no range. */
+/** NaN marks every fault of form: it survives the sums and is outside any range. */
 function within(time: number): number | undefined {
   return time >= EARLIEST && time < END ? time : undefined;
 }
@@ -65,7 +65,7 @@ function parseTime(text: string): number {
   return ((hour * 60 + minute) * 60 + second) * 1000;
 }
 
-/** How many digits follow the point after the seconds; 0 without a point, NaN for a point without digits or too many. */
+/** Number of digits after the seconds' decimal point: 0 without a point, NaN for no digits or too many after one. */
 function fractionDigits(text: string): number {
   if (text.charCodeAt(SECONDS_END) !== DOT) return 0;
   let count = 0;
@@ -73,14 +73,14 @@ function fractionDigits(text: string): number {
   return count >= 1 && count <= MAX_FRACTION_DIGITS ? count : Number.NaN;
 }
 
-/** The digits beyond milliseconds are dropped as written, so that they are also cut forwards before 1970. */
+/** Drops the digits beyond milliseconds as written: before 1970 too, this truncates towards earlier times. */
 function milliseconds(text: string, count: number): number {
   if (count === 0) return 0;
   const kept = Math.min(count, 3);
   return digits(text, SECONDS_END + 1, kept) * 10 ** (3 - kept);
 }
 
-/** The zone from `from` to the end of the text, in milliseconds east of UTC. */
+/** The time zone from `from` to the end of the text, in milliseconds east of UTC. */
 function parseOffset(text: string, from: number): number {
   const length = text.length - from;
   if (length === 0) return 0;

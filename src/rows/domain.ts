@@ -1,6 +1,6 @@
-/** The key (docs/contract.md, "Rows"): its rule, and the two ways in which a line can lack a usable one. */
+/** The rule of the key (docs/contract.md, "Rows"), and the two ways in which a line can lack a usable key. */
 
-/** Why a line cannot become a row. `detail` holds no data of the line. */
+/** Why a line cannot become a row. `detail` holds no data from the line. */
 interface Refusal {
   readonly reason: 'missing-domain' | 'invalid-domain';
   readonly detail: string;
@@ -9,13 +9,13 @@ interface Refusal {
 /** The longest name in the DNS, in bytes. */
 const MAX_DOMAIN_BYTES = 253;
 
-/** No UTF-16 unit takes more bytes than this in UTF-8. */
+/** A UTF-16 unit takes at most this many bytes in UTF-8. */
 const MAX_BYTES_PER_UNIT = 3;
 
 const WHITE_SPACE = /\s/;
 const DOT = 0x2e;
 
-/** The key from the source's value: trimmed, lower case, without one trailing dot; or why there is none. */
+/** The key from the source's value (trimmed, in lower case, without one trailing dot), or why there is none. */
 export function toDomain(value: unknown): string | Refusal {
   if (typeof value !== 'string') return missing(value);
   let domain = value.trim().toLowerCase();
@@ -34,7 +34,7 @@ function missing(value: unknown): Refusal {
   return { reason: 'missing-domain', detail: value === null ? 'Domain is null' : 'Domain is not a string' };
 }
 
-/** White space as `\s`, C0 controls and DEL; the C1 controls are not forbidden. */
+/** Forbidden are white space as in `\s`, C0 controls and DEL, but not C1 controls. */
 function hasForbidden(domain: string): boolean {
   let ascii = true;
   for (let i = 0; i < domain.length; i++) {

@@ -1,20 +1,20 @@
-/** JSON in and out, exactly (docs/contract.md, "JSON"): what JSON.parse and JSON.stringify leave open is closed here. */
+/** Exact JSON parsing and writing (docs/contract.md, "JSON"). Covers the cases that JSON.parse and JSON.stringify leave open. */
 
-/** A line's object. Of its own keys only: it inherits from Object.prototype, so look up known names alone. */
+/** A line's object. It inherits from Object.prototype, so look up known names only. */
 export type SourceRecord = Readonly<Record<string, unknown>>;
 
 /**
- * Takes a pair of surrogate escapes, or one alone, or any other escape. The last alternative is what keeps an escaped
- * backslash followed by `ud800` from being read as a surrogate.
+ * Matches a pair of surrogate escapes, a lone one, or any other escape. The last alternative keeps an escaped
+ * backslash followed by `ud800` from matching as a surrogate.
  */
 const ESCAPE = /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[dD][89a-fA-F][0-9a-fA-F]{2}|\\[\s\S]/g;
 
 const LONE_SURROGATE_LENGTH = '\\ud800'.length;
 
 /**
- * Parses RFC 8259 text that came from valid UTF-8. An unpaired surrogate can then only stand as an escape; it is
- * replaced in the text and not in the parsed value, because two keys may become one by it: the parser lets the later
- * of them count, whereas a parsed object no longer tells which was later.
+ * Parses RFC 8259 text that came from valid UTF-8. An unpaired surrogate is therefore always an escape. It is replaced
+ * in the text, not in the parsed value, because the replacement may make two keys equal: the parser lets the later one
+ * count, but a parsed object does not tell which came later.
  * @throws SyntaxError
  */
 export function parseJson(text: string): unknown {
@@ -31,7 +31,7 @@ export function isObject(value: unknown): value is SourceRecord {
 }
 
 /**
- * JSON text of a parsed value, without white space: it parses to the same value. -0 becomes `0`, as everywhere
+ * JSON text of a parsed value, without white space. It parses to the same value. -0 becomes `0`, as everywhere
  * (docs/contract.md, "Numbers").
  */
 export function jsonText(value: unknown): string {
@@ -39,15 +39,15 @@ export function jsonText(value: unknown): string {
   try {
     text = JSON.stringify(value);
   } catch (error) {
-    // JSON.parse has no limit of depth, JSON.stringify has that of the stack.
+    // JSON.parse has no depth limit; the stack limits JSON.stringify.
     if (error instanceof RangeError) return writeJson(value);
     throw error;
   }
-  // A number beyond the doubles parses to Infinity, which JSON.stringify turns into null.
+  // A number beyond the range of doubles parses to Infinity, which JSON.stringify writes as null.
   return text.includes('null') ? writeJson(value) : text;
 }
 
-/** An array or object that is being written. */
+/** An array or object being written. */
 interface Open {
   readonly of: Readonly<Record<string | number, unknown>> | readonly unknown[];
   /** Undefined for an array. */
@@ -56,7 +56,7 @@ interface Open {
   next: number;
 }
 
-/** As JSON.stringify, but without recursion and with a text for Infinity. */
+/** Like JSON.stringify, but without recursion and with a text for Infinity. */
 function writeJson(root: unknown): string {
   let out = '';
   const open: Open[] = [];

@@ -1,7 +1,7 @@
 /**
- * The rules of the map columns (docs/contract.md, "Maps"). Each takes the source's value and gives the entries in the order in which
- * they are stored, or undefined when the value does not fit as a whole. Their twins that work on bytes: the methods of
- * `MapRows` in src/scan/assembly/rules/map-rows.ts.
+ * The rules of the map columns (docs/contract.md, "Maps"). Each takes the source's value and returns the entries in stored
+ * order, or undefined if the value as a whole does not fit. Their twins on bytes are the methods of `MapRows` in
+ * src/scan/assembly/rules/map-rows.ts.
  */
 import { isObject, jsonText } from './json.ts';
 
@@ -10,7 +10,7 @@ export type ListEntries = readonly (readonly [string, readonly string[]])[];
 
 const NONE: readonly never[] = [];
 
-/** technologies: an object of name to version, or an array of names. A name that stands twice counts once. */
+/** technologies: an object of name to version, or an array of names. A repeated name counts once. */
 export function toTechnologies(value: unknown): TextEntries | undefined {
   if (value === null || value === undefined) return NONE;
   if (Array.isArray(value)) return fromNames(value);
@@ -31,7 +31,7 @@ function fromNames(names: readonly unknown[]): TextEntries | undefined {
   return sortEntries(Array.from(new Set(names), (name): [string, string] => [name, '']));
 }
 
-/** dns_records: every object fits; what is no string becomes text. */
+/** dns_records: every object fits. Values other than strings become text. */
 export function toDnsRecords(value: unknown): ListEntries | undefined {
   if (value === null || value === undefined) return NONE;
   if (!isObject(value)) return undefined;
@@ -59,7 +59,7 @@ function recordText(type: string, value: unknown): string {
   return jsonText(value);
 }
 
-/** social_networks: an object of platform to links; one link may stand alone. */
+/** social_networks: an object of platform to links, a list or a single link. */
 export function toSocialNetworks(value: unknown): ListEntries | undefined {
   if (value === null || value === undefined) return NONE;
   if (!isObject(value)) return undefined;
@@ -78,7 +78,7 @@ function allStrings(values: readonly unknown[]): values is readonly string[] {
   return true;
 }
 
-/** Orders entries by the UTF-8 bytes of their keys, in place. Many come in order, and most maps are small. */
+/** Sorts entries in place by the UTF-8 bytes of their keys. Many come sorted, and most maps are small. */
 export function sortEntries<T>(entries: [string, T][]): [string, T][] {
   for (let i = 1; i < entries.length; i++) {
     if (compareUtf8((entries[i - 1] as [string, T])[0], (entries[i] as [string, T])[0]) > 0) {
@@ -88,7 +88,7 @@ export function sortEntries<T>(entries: [string, T][]): [string, T][] {
   return entries;
 }
 
-/** Compares well-formed strings as their UTF-8 bytes compare. JavaScript's `<` puts U+1F600 before U+FF00. */
+/** Compares well-formed strings by their UTF-8 bytes. JavaScript's `<` puts U+1F600 before U+FF00. */
 export function compareUtf8(a: string, b: string): number {
   const shorter = Math.min(a.length, b.length);
   for (let i = 0; i < shorter; i++) {
@@ -99,7 +99,7 @@ export function compareUtf8(a: string, b: string): number {
   return a.length - b.length;
 }
 
-/** Moves the surrogates, which stand for what is above U+FFFF, behind U+E000 to U+FFFF. */
+/** Ranks the surrogates, which encode code points above U+FFFF, after U+E000 to U+FFFF. */
 function codePointRank(unit: number): number {
   if (unit < 0xd800) return unit;
   return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;

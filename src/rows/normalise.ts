@@ -1,4 +1,4 @@
-/** From a line's object to a row: every selected column in order, then what did not fit (docs/contract.md, "Rows"). */
+/** Writes a line's object as a row: every selected column in order, then the misfits (docs/contract.md, "Rows"). */
 import type { Column, RowWriter } from '../types/index.ts';
 import { COLUMNS } from './columns.ts';
 import { jsonText, type SourceRecord } from './json.ts';
@@ -10,14 +10,14 @@ const LISTED: ReadonlySet<string> = new Set(COLUMNS.map((column) => column.from)
 const NO_KEYS: readonly string[] = [];
 
 /**
- * The keys of a block's objects: remembers which stood there, and picks those that no column is made from. Both in
- * one pass and one look-up for each key, since it runs for every line.
+ * The keys of a block's objects. Remembers all of them, and picks those without a column. Does both in one pass with
+ * one look-up per key, since it runs for every line.
  */
 export class SourceKeys {
-  /** Each key seen, and whether a column of the schema is made from it. */
+  /** Each key seen, and whether the schema has a column for it. */
   readonly #seen = new Map<string, boolean>();
 
-  /** The record's keys that no column is made from, selected or not. */
+  /** The record's keys that no column, selected or not, is made from. */
   unlisted(record: SourceRecord): readonly string[] {
     let unlisted: string[] | undefined;
     for (const key in record) {
@@ -34,7 +34,7 @@ export class SourceKeys {
     return unlisted ?? NO_KEYS;
   }
 
-  /** Every key so far, in order of appearance. */
+  /** All keys so far, in order of appearance. */
   all(): string[] {
     return [...this.#seen.keys()];
   }
@@ -42,7 +42,7 @@ export class SourceKeys {
 
 /**
  * Writes one row.
- * @param columns the selected ones; others are not looked at, and do not reach `unparsed`
+ * @param columns the selected columns; others are ignored and do not reach `unparsed`
  * @param unlisted the record's keys that no column is made from
  * @param domain the key, by toDomain
  * @param line number of the line in the file
@@ -59,7 +59,7 @@ export function writeRow(
   writer.begin(line);
   for (const column of columns) {
     const { from } = column;
-    // `unparsed`, the one without a source column, is the last: by then the misfits are known.
+    // `unparsed`, the only one without a source column, comes last, when the misfits are known.
     if (from === null) writer.textMap(unparsedEntries(record, unlisted, misfits ?? NO_KEYS));
     else if (column.kind === 'domain') writer.text(domain);
     else if (!writeValue(column, record[from], writer)) {
@@ -71,8 +71,8 @@ export function writeRow(
 }
 
 /**
- * Writes the column's value by the one rule of its kind; its default, and returns false, when the source's value does not
- * fit. The same choice from bytes: `column` in src/scan/assembly/rules/rows.ts.
+ * Writes the column's value by the rule of its kind. If the source's value does not fit, writes the default and returns
+ * false. Twin on bytes: `column` in src/scan/assembly/rules/rows.ts.
  */
 function writeValue(column: Column, source: unknown, writer: RowWriter): boolean {
   switch (column.kind) {

@@ -1,14 +1,14 @@
 /**
- * One rule for each kind of scalar column (docs/contract.md, "Rows"). Each takes the source's value, undefined when it is missing,
- * and gives the column's value, or undefined when it does not fit. Each has a twin that works on bytes, the method of `Rows` in
- * src/scan/assembly/rules/rows.ts that has the kind's name; test/scan compares them.
+ * One rule for each kind of scalar column (docs/contract.md, "Rows"). Each takes the source's value, undefined if it is missing,
+ * and returns the column's value, or undefined if it does not fit. Each has a twin on bytes, the method of `Rows` in
+ * src/scan/assembly/rules/rows.ts with the kind's name; test/scan compares them.
  */
 import { parseDateTime } from './dates.ts';
 import { jsonText } from './json.ts';
 
 const MAX_UINT16 = 65_535;
 const UNSIGNED = /^[0-9]+$/;
-/** JSON's grammar of numbers, but for the leading zeros that are allowed here. */
+/** JSON's number grammar, with leading zeros allowed. */
 const NUMERIC = /^-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
 
 /** text: a number or boolean becomes its text (String(-0) is `0`). */
@@ -23,7 +23,7 @@ export function toJsonText(value: unknown): string {
   return value === null || value === undefined ? '' : jsonText(value);
 }
 
-/** uint16: an integer, however it is spelt, or a string of digits. */
+/** uint16: an integer in any spelling, or a string of digits. */
 export function toUint16(value: unknown): number | null | undefined {
   if (value === null || value === undefined) return null;
   const number = typeof value === 'string' && UNSIGNED.test(value) ? Number(value) : value;
@@ -31,14 +31,14 @@ export function toUint16(value: unknown): number | null | undefined {
   return number >= 0 && number <= MAX_UINT16 ? positiveZero(number) : undefined;
 }
 
-/** float64: a number or a numeric string. What overflows does not fit, what underflows is 0. */
+/** float64: a number or a numeric string. A value that overflows does not fit; one that underflows is 0. */
 export function toFloat64(value: unknown): number | null | undefined {
   if (value === null || value === undefined) return null;
   const number = typeof value === 'string' && NUMERIC.test(value) ? Number(value) : value;
   return typeof number === 'number' && Number.isFinite(number) ? positiveZero(number) : undefined;
 }
 
-/** bool: a JSON boolean, or the words in any case. */
+/** bool: a JSON boolean, or `true` or `false` as a string in any case. */
 export function toBool(value: unknown): boolean | null | undefined {
   if (value === null || value === undefined) return null;
   if (typeof value === 'boolean') return value;
@@ -54,7 +54,7 @@ export function toDateTime(value: unknown): number | null | undefined {
   return typeof value === 'string' ? parseDateTime(value) : undefined;
 }
 
-/** -0 + 0 is 0: a zero has one form, so that its sign alone is no change. */
+/** -0 + 0 is 0. Zero has one form, so that its sign alone is no change. */
 function positiveZero(value: number): number {
   return value + 0;
 }

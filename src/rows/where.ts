@@ -1,4 +1,4 @@
-/** Which rows are wanted (docs/contract.md, "where and columns"): compared as text, ignoring case, after normalisation. */
+/** Selects rows (docs/contract.md, "where and columns"). Compares normalised values as text, ignoring case. */
 import { DomainsyncError } from '../common/errors.ts';
 import type { Column, Where } from '../types/index.ts';
 import { COLUMNS } from './columns.ts';
@@ -14,13 +14,13 @@ interface Condition {
   readonly wanted: ReadonlySet<string>;
 }
 
-/** A `where` made ready for many rows. The columns need not be among the selected ones. */
+/** A compiled `where`. Its columns need not be selected ones. */
 type WhereTest = (record: SourceRecord) => boolean;
 
 /**
- * Every column named must have one of its values; of a map, one of its keys. A number is compared as JavaScript's
- * String(n), a boolean as `true` or `false`, a time as `2024-01-31T10:20:30.123Z`; null equals the empty text alone,
- * and a value that does not fit its column is the column's default.
+ * Compiles a `where`. Every named column must have one of the wanted values; a map, one of them as a key. A number
+ * compares as JavaScript's String(n), a boolean as `true` or `false`, a time as `2024-01-31T10:20:30.123Z`. Null equals
+ * only the empty text. A value that does not fit its column counts as the column's default.
  * @throws CONFIG_INVALID for a column that does not exist, or `unparsed`
  */
 export function compileWhere(where: Where): WhereTest {

@@ -46,7 +46,7 @@ const PRESENT: readonly (readonly [string, string])[] = [
 export interface Dataset {
   readonly slug: DatasetSlug;
   readonly name: string;
-  /** US dollars; invented, since the specification shows none. */
+  /** US dollars. Invented, since the specification shows no prices. */
   readonly price: number;
   /** Every column that a row can have, in the order of the specification. */
   readonly columns: readonly string[];

@@ -1,4 +1,4 @@
-/** The stand-in for the dataset service: the endpoints of the specification over generated data, on this machine. */
+/** A local stand-in for the dataset service: the specification's endpoints over generated data. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -26,15 +26,15 @@ export interface SandboxOptions extends WorldOptions {
   readonly host?: string;
   /** Start of file names; default `sandbox`. */
   readonly prefix?: string;
-  /** Keys beside the default one. */
+  /** Keys in addition to the default one. */
   readonly keys?: readonly SandboxKey[];
   /** Datasets that have files; default all. */
   readonly datasets?: readonly DatasetSlug[];
-  /** The case in which paths name countries; default any. */
+  /** The case of countries in paths; default any. */
   readonly countries?: CountryCase;
   /** How generated files are compressed. */
   readonly compression?: CompressOptions;
-  /** A folder of its own for files is made in here; default the system's temporary folder. */
+  /** The sandbox creates its own folder for files in here. Default: the system's temporary folder. */
   readonly cacheDir?: string;
   /** Requests per window; default the specification's. */
   readonly limits?: Partial<Record<RouteName, number>>;
@@ -49,31 +49,31 @@ export interface Sandbox {
   /** A key that may download everything. */
   readonly key: string;
   readonly world: World;
-  /** Every request to the service, oldest first; entries change while their answer is sent. */
+  /** Every request to the service, oldest first. Entries change while their answer is sent. */
   readonly log: readonly LogEntry[];
   /** Number of the newest snapshot, from 0, and its date. */
   snapshot(): number;
   date(): FileDate;
-  /** Makes the next snapshot the newest; files published by hand are gone. Gives its date. */
+  /** Makes the next snapshot the newest and drops files published by hand. @returns its date */
   publish(): Promise<FileDate>;
-  /** Serves given bytes as the newest file of a target, until the next `publish`. */
+  /** Serves the given file as the newest of a target until the next `publish`. */
   publishFile(file: PublishedFile): Promise<StoredFile>;
-  /** The file that a target has now, made if need be; null when there is none. */
+  /** A target's current file, generated if needed; null if there is none. */
   file(target: Target): Promise<StoredFile | null>;
-  /** @throws USAGE when the rule is none of the known ones. */
+  /** @throws USAGE for an unknown rule */
   misbehave(rule: FaultRule): void;
-  /** Ends all misbehaviour. Responses under way keep theirs. */
+  /** Ends all misbehaviour, except in responses already under way. */
   behave(): void;
-  /** Bytes of bodies that sockets took, of all requests whose path starts so. */
+  /** Body bytes that sockets accepted, over all requests with this path prefix. */
   bodyBytes(pathPrefix: string): number;
   /** Ends all connections at once and removes the files. Idempotent. */
   close(): Promise<void>;
 }
 
-/** Requests beyond these are forgotten, the oldest first. */
+/** The log drops requests beyond this number, oldest first. */
 const MAX_LOG = 100_000;
 
-/** @throws USAGE when the port is taken; LOCAL_DISK when there is no folder for the files. */
+/** @throws USAGE if the port is taken; LOCAL_DISK if there is no folder for the files */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const host = options.host ?? '127.0.0.1';
   const store = await createStore(options);
@@ -153,7 +153,7 @@ function listen(server: Server, port: number, host: string): Promise<void> {
   });
 }
 
-/** Answers one request, whatever happens. Never rejects. */
+/** Answers one request. Never rejects. */
 async function handle(context: Context, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const connection = new AbortController();
   response.once('close', () => connection.abort());
@@ -169,7 +169,7 @@ async function handle(context: Context, request: IncomingMessage, response: Serv
     }
   } catch (error) {
     if (connection.signal.aborted) return;
-    // After the headers nothing but the end of the connection can tell the peer that something failed.
+    // After the headers, only ending the connection can tell the peer of a failure.
     if (response.headersSent) response.destroy();
     else {
       const reply = errorReply(500, `the sandbox failed: ${(error as Error).message}`);
@@ -178,7 +178,7 @@ async function handle(context: Context, request: IncomingMessage, response: Serv
   }
 }
 
-/** The URL asked for; its host is that of the Host header, whatever the path looks like. Null: there is none. */
+/** The request's URL, with the host of the Host header whatever the path looks like. Null: there is none. */
 function urlOf(request: IncomingMessage): URL | null {
   const path = request.url ?? '';
   return path.startsWith('/') ? URL.parse(`http://${request.headers.host ?? 'localhost'}${path}`) : null;
@@ -251,7 +251,7 @@ function answer(context: Context, call: Call, caller: ReturnType<typeof identify
     : answerApi(context, call, caller);
 }
 
-/** The answer of a fault that needs no route. */
+/** The answer of a fault that bypasses the route. */
 function replyInstead({ faults }: Call): Reply | undefined {
   for (const fault of faults) {
     if (fault.kind === 'status') {

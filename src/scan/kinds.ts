@@ -1,4 +1,4 @@
-/** How a module is told the schema: by the numbers that it gives its kinds of columns. */
+/** Describes the schema to a module by the module's own numbers of column kinds. */
 import type { Column, ColumnKind } from '../types/index.ts';
 
 /** DNS records hold lists of objects of strings. */
@@ -18,7 +18,7 @@ type KindName =
   | 'SOCIAL_NETWORKS'
   | 'UNPARSED';
 
-/** What a module exports of its kinds. */
+/** A module's exported kinds. */
 export type KindExports = { readonly [Name in KindName]: { readonly value: number } };
 
 const NAMES: { readonly [Kind in ColumnKind]: KindName } = {
@@ -40,7 +40,7 @@ export function scanKind(exports: KindExports, { kind }: Column): number {
   return exports[NAMES[kind]].value;
 }
 
-/** How many levels of a value's arrays and objects its rule looks into. */
+/** Number of levels of arrays and objects that a column's rule examines. */
 export function scanDepth({ kind }: Column): number {
   return kind === 'technologies' || kind === 'dns-records' || kind === 'social-networks' ? MAP_DEPTH : 0;
 }

@@ -1,4 +1,4 @@
-/** A module's scanner, told the schema and `where`. */
+/** A module's scanner, set up with the schema and `where`. */
 import { MAX_LINE_BYTES } from '../encode/limits.ts';
 import { COLUMNS } from '../rows/columns.ts';
 import type { Column, LineScanner, TakenLines, Where } from '../types/index.ts';
@@ -7,16 +7,16 @@ import type { ScanExports, ScanModule } from './module.ts';
 
 const LF = 0x0a;
 const PART_BYTES = 256 * 1024;
-/** The columns that have a source column; the places of these, from 1, are the numbers of the keys. */
+/** Columns with a source column. Their positions, from 1, are the key numbers. */
 const LISTED = COLUMNS.filter(({ from }) => from !== null);
 
-/** How many keys the module has to be started for. */
+/** Number of keys to start the module with. */
 export const LISTED_KEYS = LISTED.length;
 
 /**
- * Tells a module that was started the schema.
- * @param drain takes rows away when there are many; false: there was no need
- * @returns its scanner, or null where `where` asks for what the module cannot tell
+ * Sets up a started module with the schema.
+ * @param drain takes rows out if there are many; false: there was no need
+ * @returns its scanner, or null if the module cannot evaluate `where`
  */
 export function scannerOf(
   module: ScanModule<ScanExports>,
@@ -41,7 +41,7 @@ export function scannerOf(
   return new ModuleScanner(module, drain);
 }
 
-/** 0 for `unparsed`, which has none. */
+/** 0 for `unparsed`, which has no key. */
 function keyOf(name: string): number {
   return LISTED.findIndex((column) => column.name === name) + 1;
 }
@@ -51,7 +51,7 @@ class ModuleScanner implements LineScanner {
   readonly #drain: () => boolean;
   #bytes: Buffer = Buffer.alloc(0);
   #firstLine = 1;
-  /** Which part of the block lies in the module's memory, and where. */
+  /** The part of the block in the module's memory, and its place there. */
   #from = 0;
   #to = 0;
   #place = 0;
@@ -79,14 +79,14 @@ class ModuleScanner implements LineScanner {
       const to = Math.min(this.#to, end);
       const taken = exports.lineCount() - before;
       const reached = exports.encode(at + shift, to + shift, this.#firstLine, offset + taken, MAX_LINE_BYTES) - shift;
-      // The last line of a file may lack its LF: the one behind it is none of the block.
+      // The last line of a file may lack its LF; the added one is not part of the block.
       at = Math.min(reached, to);
       if (!this.#drain() && at < to) break;
     }
     return at;
   }
 
-  /** Brings whole lines into memory: a part of the block that stays in the processor's cache while it is read. */
+  /** Copies whole lines into memory: a part of the block small enough to stay in the processor's cache. */
   #load(start: number, end: number): void {
     const to = this.#partEnd(start, end);
     this.#place = this.#module.memory.putBlock(this.#bytes.subarray(start, to), LF);
@@ -94,7 +94,7 @@ class ModuleScanner implements LineScanner {
     this.#to = to;
   }
 
-  /** Behind the last line end within PART_BYTES; where there is none, behind the first one. */
+  /** The place after the last line end within PART_BYTES; if there is none, after the first one. */
   #partEnd(start: number, end: number): number {
     if (start + PART_BYTES >= end) return end;
     const last = this.#bytes.lastIndexOf(LF, start + PART_BYTES - 1);

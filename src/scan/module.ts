@@ -1,14 +1,14 @@
 /**
- * Lines into rows in WebAssembly. A module is built (tools/build-scanner.ts) from ./assembly, which scans lines and applies
- * the rules of docs/contract.md, "Rows", and from a destination's own assembly/, which writes its format. Measured on one thread with rows of
- * all-data, as multiples of a bare loop of JSON.parse: such a module 2.3, the same scanner in TypeScript 1.07, JSON.parse with the
- * rules behind it, whose values are handed to the module one by one, 0.3 (test/bench/encode.ts).
+ * Turns lines into rows in WebAssembly. tools/build-scanner.ts builds a module from ./assembly, which scans lines and applies
+ * the rules of docs/contract.md, "Rows", and from a destination's own assembly/, which writes its format. Speed on one thread with
+ * rows of all-data, as multiples of a bare loop of JSON.parse: such a module 2.3; the same scanner in TypeScript 1.07; JSON.parse
+ * and the rules, with values handed to the module one by one, 0.3 [measured] (test/bench/encode.ts).
  */
 import { readFileSync } from 'node:fs';
 import type { KindExports } from './kinds.ts';
 import { type MemoryExports, ScanMemory } from './memory.ts';
 
-/** What every module exports: see assembly/host.ts and a destination's assembly/index.ts. Truth values are 0 and 1. */
+/** The exports of every module: see assembly/host.ts and a destination's assembly/index.ts. Booleans are 0 and 1. */
 export interface ScanExports extends MemoryExports, KindExports {
   listKey(start: number, length: number, depth: number): void;
   addColumn(kind: number, key: number): void;
@@ -42,7 +42,7 @@ export interface ScanModule<Exports extends ScanExports> {
   readonly memory: ScanMemory;
 }
 
-/** Each instance has memory of its own, some 4 MB before the first block. */
+/** Each instance has its own memory, some 4 MB before the first block. */
 export function openModule<Exports extends ScanExports>(file: URL): ScanModule<Exports> {
   const numberAt = (start: number, end: number) => Number(memory.bytes.toString('latin1', start, end));
   const imports = {
@@ -51,7 +51,7 @@ export function openModule<Exports extends ScanExports>(file: URL): ScanModule<E
       parseNumber: numberAt,
       writeNumber: (value: number, to: number) => memory.bytes.write(String(value), to, 'latin1'),
       respellNumber: (start: number, end: number, to: number) => {
-        // A zero has one form: -0 + 0 is 0.
+        // Zero has one form: -0 + 0 is 0.
         const value = numberAt(start, end) + 0;
         return Number.isFinite(value) ? memory.bytes.write(String(value), to, 'latin1') : 0;
       },
@@ -63,7 +63,7 @@ export function openModule<Exports extends ScanExports>(file: URL): ScanModule<E
   return { exports, memory };
 }
 
-/** The module cannot go on: memory cannot grow any more. */
+/** Called if the module cannot continue because its memory cannot grow. */
 function fail(): never {
   throw new Error('the scanner has run out of memory');
 }

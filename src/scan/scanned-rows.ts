@@ -1,13 +1,13 @@
-/** Rows that a module writes: those of its scanner, and those that are handed over value by value. */
+/** Rows that a module writes: from its scanner, or from values handed over one by one. */
 import type { Column, LineScanner, RowWriter, Where } from '../types/index.ts';
 import { openModule, type ScanExports, type ScanModule } from './module.ts';
 import { LISTED_KEYS, scannerOf } from './module-scanner.ts';
 
-/** What must not stand in a JSON string as it is. */
+/** Characters that a JSON string must escape. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters meant
 const NOT_PLAIN = /["\\\u0000-\u001f]/;
 
-/** A destination gives the module, starts it, and takes what was written out of its memory. */
+/** The destination provides and starts the module, and takes the written rows out of its memory. */
 export abstract class ScannedRows<Exports extends ScanExports> implements RowWriter {
   readonly scanner: LineScanner | null;
   protected readonly module: ScanModule<Exports>;
@@ -29,7 +29,7 @@ export abstract class ScannedRows<Exports extends ScanExports> implements RowWri
 
   abstract take(room?: Uint8Array): Uint8Array;
 
-  /** Takes rows out of the module's memory when there are many, if the destination takes them one by one. @returns whether it did */
+  /** Takes rows out of the module's memory if there are many and the destination takes them one by one. @returns whether it did */
   protected drain(): boolean {
     return false;
   }

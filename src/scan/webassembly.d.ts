@@ -1,7 +1,7 @@
-/** Of the WebAssembly API (https://webassembly.github.io/spec/js-api/) what is used here; TypeScript has it in its types of browsers alone. */
+/** The used part of the WebAssembly API (https://webassembly.github.io/spec/js-api/). TypeScript has it only in its browser types. */
 declare namespace WebAssembly {
   interface Memory {
-    /** Another one after memory has grown. */
+    /** A new buffer after memory has grown. */
     readonly buffer: ArrayBuffer;
   }
   class Module {

@@ -1,7 +1,7 @@
 /**
- * Where zstd frames begin and end (RFC 8878, 3.1), as a pure state machine over chunks of any size. node:zlib loses
- * every frame after the first when frames share a chunk and stops at skippable frames (nodejs/node#64741), so the
- * stream is cut here and no write to a decoder crosses a frame boundary.
+ * Finds where zstd frames begin and end (RFC 8878, 3.1), as a pure state machine over chunks of any size. node:zlib loses
+ * every frame after the first when frames share a chunk, and stops at skippable frames (nodejs/node#64741). This module
+ * therefore cuts the stream, and no write to a decoder crosses a frame boundary.
  *
  * States: header (magic, descriptor and fields of a frame, or magic and size of a skippable one) -> block-header ->
  * content -> block-header ... -> checksum (where declared) -> header; skippable: header -> skip -> header.
@@ -19,24 +19,24 @@ const RLE_BLOCK = 1;
 const RESERVED_BLOCK = 3;
 const EMPTY = Buffer.alloc(0);
 
-/** What a data frame says of itself. */
+/** The header of a data frame. */
 export interface FrameHeader {
-  /** Where the frame begins in the file. */
+  /** The frame's offset in the file. */
   readonly offset: number;
-  /** Bytes that a decoder must remember. May be above Number.MAX_SAFE_INTEGER, and is exact enough then. */
+  /** Bytes that a decoder must keep. May exceed Number.MAX_SAFE_INTEGER; the rounded value is exact enough. */
   readonly windowSize: number;
   /** Decompressed bytes; null when not declared. */
   readonly contentSize: number | null;
 }
 
-/** A stretch of one chunk that belongs to one data frame. */
+/** The part of a chunk that belongs to one data frame. */
 interface Piece {
   readonly frame: FrameHeader;
   /** The frame's first piece. */
   readonly first: boolean;
   /** The frame's last piece. */
   readonly last: boolean;
-  /** Bytes of the frame's header that came in earlier chunks: they go before this piece. */
+  /** Bytes of the frame's header from earlier chunks. They precede this piece. */
   readonly carried: Buffer;
   readonly from: number;
   readonly to: number;
@@ -44,7 +44,7 @@ interface Piece {
 
 type State = 'header' | 'block-header' | 'content' | 'checksum' | 'skip';
 
-/** The error of a file that is not what it should be: where, and what was found there. */
+/** The error for a corrupt file: the offset, and what was found there. */
 export function corrupt(offset: number, found: string, cause?: unknown): DomainsyncError {
   return new DomainsyncError('FILE_CORRUPT', `the file is damaged at byte ${offset}: ${found}`, { cause });
 }
@@ -52,7 +52,7 @@ export function corrupt(offset: number, found: string, cause?: unknown): Domains
 /** Walks the frames of one file. Not reusable after it threw. */
 export class FrameWalker {
   #state: State = 'header';
-  /** Bytes of the file before the present chunk. */
+  /** Bytes of the file before the current chunk. */
   #base = 0;
   readonly #field = Buffer.alloc(MAX_HEADER);
   #have = 0;
@@ -65,8 +65,8 @@ export class FrameWalker {
   #lastBlock = false;
 
   /**
-   * The pieces of data frames in the next chunk, in order; skippable frames and headers not yet whole give none.
-   * Must be iterated to its end.
+   * The pieces of data frames in the next chunk, in order. Skippable frames and incomplete headers yield none.
+   * The caller must iterate to the end.
    * @throws FILE_CORRUPT
    */
   *pieces(chunk: Buffer): Generator<Piece> {
@@ -91,7 +91,7 @@ export class FrameWalker {
     this.#base += chunk.length;
   }
 
-  /** To be called at the end of the file: @throws FILE_CORRUPT when that is no end of a frame, or the file is empty. */
+  /** Call at the end of the file. @throws FILE_CORRUPT if no frame ends there, or the file is empty */
   end(): void {
     if (this.#base === 0) throw corrupt(0, 'it is empty');
     if (this.#state === 'header' && this.#have === 0) return;
@@ -105,7 +105,7 @@ export class FrameWalker {
     throw corrupt(this.#base, `it ends inside ${place}; the frame began at byte ${this.#frameOffset}`);
   }
 
-  /** Takes what one state can use of the chunk; returns where it stopped. */
+  /** Consumes what the current state can use of the chunk; returns where it stopped. */
   #advance(chunk: Buffer, at: number): number {
     if (this.#state === 'header' || this.#state === 'block-header') {
       const take = Math.min(this.#need - this.#have, chunk.length - at);
@@ -175,7 +175,7 @@ export class FrameWalker {
   }
 }
 
-/** Length of a frame's header, magic included, from its descriptor byte. */
+/** Length of a frame's header including the magic, from its descriptor byte. */
 function headerLength(descriptor: number, frameOffset: number): number {
   if ((descriptor & 8) !== 0) throw corrupt(frameOffset + 4, 'a frame header with its reserved bit set');
   const single = (descriptor & 32) !== 0;

@@ -1,4 +1,4 @@
-/** Decompression, frame by frame, as the bytes arrive. Any damage is an error, never an early end. */
+/** Streaming decompression, frame by frame. Any damage is an error, never an early end. */
 import { constants, createZstdDecompress } from 'node:zlib';
 import { asDomainsyncError, DomainsyncError } from '../common/errors.ts';
 import type { Compression } from '../types/index.ts';
@@ -8,7 +8,7 @@ import { corrupt, type FrameHeader, FrameWalker } from './frame-walker.ts';
 const OUTPUT_BYTES = 1024 * 1024;
 /** Node refuses smaller output buffers. */
 const MIN_OUTPUT_BYTES = 64;
-/** What libzstd takes for ZSTD_d_windowLogMax on 64-bit machines. */
+/** The minimum that libzstd accepts for ZSTD_d_windowLogMax on 64-bit machines. */
 const MIN_WINDOW_LOG = 10;
 const MAX_WINDOW_LOG = 31;
 
@@ -20,12 +20,12 @@ interface DecompressOptions {
 }
 
 /**
- * The decompressed bytes of a file, in buffers that nobody else writes to. Any legal .zst is read (RFC 8878, without
- * dictionaries); `none` passes the bytes through. Pulls from the source only when the consumer pulls; leaving early
- * frees the decoder and returns the source.
+ * Decompresses a file into buffers that no one else writes to. Reads any legal .zst (RFC 8878, without dictionaries);
+ * `none` passes the bytes through. Pulls from the source only when the consumer pulls. Leaving early frees the decoder
+ * and returns the source.
  * @throws FILE_CORRUPT for damage, truncation, anything that is not zstd, and an empty file
- * @throws FILE_WINDOW_TOO_LARGE before any memory is taken for the window
- * @throws INTERRUPTED, and what the source throws
+ * @throws FILE_WINDOW_TOO_LARGE before allocating any memory for the window
+ * @throws INTERRUPTED, and the source's errors
  */
 export async function* decompress(
   source: AsyncIterable<Uint8Array>,
@@ -83,7 +83,7 @@ function checkWindow(frame: FrameHeader, maxWindowLog: number): void {
   throw new DomainsyncError('FILE_WINDOW_TOO_LARGE', message, { hint });
 }
 
-/** Decodes one frame. It must be given exactly the frame's bytes, the last of them with `last`. */
+/** Decodes one frame. Takes exactly the frame's bytes, the last of them with `last`. */
 class FrameDecoder {
   readonly #frame: FrameHeader;
   readonly #stream: ReturnType<typeof createZstdDecompress>;
@@ -112,7 +112,7 @@ class FrameDecoder {
     });
   }
 
-  /** What the bytes decode to. When it ends, all of them were used. */
+  /** Yields the decoded bytes. At the end, all of `bytes` are used. */
   async *decode(bytes: Buffer, last: boolean): AsyncGenerator<Buffer, void, undefined> {
     let used = false;
     this.#fed += bytes.length;
@@ -167,7 +167,7 @@ class FrameDecoder {
   }
 }
 
-/** The source's chunks, until the signal is aborted: also while the source keeps it waiting. */
+/** The source's chunks until the signal aborts, even while waiting for the source. */
 async function* abortable(
   source: AsyncIterable<Uint8Array>,
   signal: AbortSignal,
@@ -188,13 +188,13 @@ async function* abortable(
       if (byteLength > 0) yield Buffer.from(buffer, byteOffset, byteLength);
     }
   } finally {
-    // A source that is stuck in next() would answer return() only when it moves again: it is told, but not awaited.
+    // A source stuck in next() answers return() only when it moves again: call it without awaiting.
     if (waiting) iterator.return?.().catch(() => {});
     else if (!ended) await iterator.return?.();
   }
 }
 
-/** The promise's outcome, or the signal's reason as an error, whichever is first. */
+/** The promise's outcome or the signal's reason as an error, whichever comes first. */
 async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   let onAbort = (): void => {};
   const aborted = new Promise<never>((_resolve, reject) => {

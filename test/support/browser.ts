@@ -1,4 +1,4 @@
-/** A real Chromium, as the machine has it; nothing is downloaded. */
+/** The machine's real Chromium. Downloads nothing. */
 import { access, constants } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';

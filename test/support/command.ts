@@ -1,4 +1,4 @@
-/** domainsync in a folder, as a user runs it, with the environment that a test gives and no proxy of this machine's. */
+/** Runs domainsync in a folder as a user does, with the test's environment and without this machine's proxies. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';

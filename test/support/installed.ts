@@ -1,4 +1,4 @@
-/** Suites that need programs which a machine may lack. */
+/** Skips suites whose programs the machine lacks. */
 import { describe } from 'vitest';
 import { isLeftOut } from './programs.ts';
 

@@ -1,4 +1,4 @@
-/** Destinations that tell how far their loads are, so that a test can strike there. */
+/** Destinations that report their loads' progress, so that a test can strike at a given point. */
 import type { Destination, Load } from '../../src/types/index.ts';
 
 /** A destination that strikes in its second pass. @param strike called after each block of the second pass was written, with how many there were */

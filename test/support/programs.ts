@@ -1,4 +1,4 @@
-/** Programs that tests run, as this machine has them. */
+/** This machine's programs that tests run. */
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 

@@ -1,4 +1,4 @@
-/** A folder with a configuration, a sandbox and a ClickHouse database of its own, and domainsync run in it as a user does. */
+/** A folder with its own configuration, sandbox and ClickHouse database. Runs domainsync in it as a user does. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** What a pipeline's tables hold, in a form that two moments can be compared by. */
+/** The contents of a pipeline's tables, in a form that can be compared over time. */
 import type { Project } from './project.ts';
 
 export interface RunRow {

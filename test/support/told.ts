@@ -1,4 +1,4 @@
-/** What a finished domainsync told its user, taken apart. */
+/** Parses the output of a finished domainsync. */
 import { expect } from 'vitest';
 import type { Finished } from './project.ts';
 

@@ -1,4 +1,4 @@
-/** Waiting for what another process does. */
+/** Waits for another process by polling. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Asks again and again until the answer is neither null, undefined nor false. The runner bounds a hang. */

@@ -1,4 +1,4 @@
-/** Writes .zst files in the many shapes that zstd allows (RFC 8878), so that readers can be tried on them. */
+/** Writes .zst files in the many shapes that zstd allows (RFC 8878), to test readers with. */
 import { open } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -8,13 +8,13 @@ import { compress as compressOneShot } from '@mongodb-js/zstd';
 export interface CompressOptions {
   /** Default 3. */
   readonly level?: number;
-  /** A content checksum at the end of each frame; default true. Only the stream encoder writes one. */
+  /** Write a content checksum at the end of each frame; default true. Only the stream encoder does. */
   readonly checksum?: boolean;
-  /** Window as a power of two, 10 to 31; the stream encoder takes memory of that size. Default: what the level has. */
+  /** Window as a power of two, 10 to 31. The stream encoder takes that much memory. Default: the level's. */
   readonly windowLog?: number;
-  /** Starts a new frame after so many bytes of content, in the midst of a line too. Default: one frame. */
+  /** Starts a new frame after this many bytes of content, even within a line. Default: one frame. */
   readonly frameBytes?: number;
-  /** A skippable frame before the first, between any two, and after the last one. */
+  /** Write a skippable frame before the first frame, between any two, and after the last. */
   readonly skippable?: boolean;
   /**
    * - stream: node:zlib, bounded memory (the default)
@@ -28,8 +28,9 @@ export interface CompressOptions {
 type Pieces = Iterable<Uint8Array> | AsyncIterable<Uint8Array>;
 
 /**
- * Compresses chunks into a file, which is made anew. Content of no bytes gives one empty frame.
- * @returns bytes of the file. Throws what the disk throws, or an AbortError; the file is then incomplete.
+ * Compresses chunks into a file, replacing it. Empty content gives one empty frame.
+ * @returns bytes of the file
+ * @throws disk errors, or an AbortError; the file is then incomplete
  */
 export async function compressTo(path: string, content: Pieces, options: CompressOptions = {}): Promise<number> {
   const file = await open(path, 'w');
@@ -37,7 +38,7 @@ export async function compressTo(path: string, content: Pieces, options: Compres
   try {
     for await (const part of compressed(content, options)) {
       options.signal?.throwIfAborted();
-      // writeFile on a handle goes on from its position, and repeats short writes.
+      // writeFile on a handle continues from its position and retries short writes.
       await file.writeFile(part);
       bytes += part.length;
     }
@@ -47,7 +48,7 @@ export async function compressTo(path: string, content: Pieces, options: Compres
   return bytes;
 }
 
-/** The compressed bytes of chunks, for files that are small enough to hold in memory. */
+/** The compressed bytes of chunks, for files that fit in memory. */
 export async function compressToBuffer(content: Pieces, options: CompressOptions = {}): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   for await (const part of compressed(content, options)) parts.push(part);
@@ -72,7 +73,7 @@ function oneFrame(content: AsyncIterable<Uint8Array>, options: CompressOptions):
   return streamFrame(content, options);
 }
 
-/** Deals chunks out to frames: each frame ends after `frameBytes`, or with the content. */
+/** Distributes chunks to frames. Each frame ends after `frameBytes`, or with the content. */
 class FrameCutter {
   private readonly source: Iterator<Uint8Array> | AsyncIterator<Uint8Array>;
   private readonly frameBytes: number;
@@ -116,7 +117,7 @@ async function* streamFrame(content: AsyncIterable<Uint8Array>, options: Compres
   const fed = pipeline(Readable.from(content, { objectMode: true }), encoder, {
     ...(options.signal === undefined ? {} : { signal: options.signal }),
   });
-  // A failure ends the encoder too, so that the loop below throws it; awaiting `fed` comes after.
+  // A failure also destroys the encoder, so the loop below throws it. `fed` is awaited afterwards.
   fed.catch(() => undefined);
   for await (const part of encoder) yield part as Uint8Array;
   await fed;

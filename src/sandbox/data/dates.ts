@@ -1,16 +1,16 @@
-/** Dates as text, fast: every day and every two-digit number is written once. */
+/** Dates as text, fast: formats every day and every two-digit number only once. */
 import type { FileDate } from '../../types/index.ts';
 
 const DAY_MS = 86_400_000;
 const days = new Map<number, string>();
 const TWO: readonly string[] = Array.from({ length: 100 }, (_, n) => String(n).padStart(2, '0'));
 
-/** The number of days since 1970-01-01 of a date `YYYY-MM-DD`. */
+/** Days from 1970-01-01 to a date `YYYY-MM-DD`. */
 export function dayNumber(date: FileDate): number {
   return Math.floor(Date.parse(`${date}T00:00:00Z`) / DAY_MS);
 }
 
-/** `YYYY-MM-DD` of a number of days since 1970-01-01. */
+/** The `YYYY-MM-DD` of a day number, counted from 1970-01-01. */
 export function dayText(day: number): FileDate {
   let text = days.get(day);
   if (text === undefined) {
@@ -21,8 +21,8 @@ export function dayText(day: number): FileDate {
 }
 
 /**
- * A moment in one of the forms that occur (docs/service.md, "Domain row", rule 2): date only, date-time, date-time with
- * milliseconds. The time and the form are taken from `bits`.
+ * A time in one of the forms that occur (docs/service.md, "Domain row", rule 2): date only, date-time, date-time with
+ * milliseconds. `bits` determines the time and the form.
  */
 export function stamp(day: number, bits: number): string {
   const date = dayText(day);

@@ -10,7 +10,7 @@ type Records = Record<string, unknown[]>;
 /** Record type to values (docs/service.md, "Domain row", rule 5); null for a domain that does not answer. */
 export function dnsRecordsOf(world: World, index: number, life: Life, domain: string): Records | null {
   if (isDead(world, index, life)) return null;
-  // What stays over all snapshots comes from one stream, what a change touches from another.
+  // Values constant over all snapshots come from one stream, changing values from another.
   const base = new Random(hash(world.seed, index, STREAM.dns));
   const provider = base.pick(DNS_PROVIDERS);
   const records: Records = {};

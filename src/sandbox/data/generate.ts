@@ -1,4 +1,4 @@
-/** Files' contents as lines: rows in a shuffled order, as JSON text, in chunks of many. */
+/** The contents of files: rows in shuffled order as lines of JSON, in chunks of many lines. */
 import type { SliceScope, Target } from '../../types/index.ts';
 import type { DatasetSlug } from '../datasets.ts';
 import { DATASETS } from '../datasets.ts';
@@ -20,15 +20,15 @@ interface LinesOptions {
   readonly snapshot: number;
   readonly dataset: DatasetSlug;
   readonly slice?: Target['slice'];
-  /** At most so many rows. */
+  /** Maximum number of rows. */
   readonly limit?: number;
-  /** Bytes of a chunk, about; chunks end with whole lines. */
+  /** Approximate bytes of a chunk. Chunks hold whole lines. */
   readonly chunkBytes?: number;
 }
 
 /**
- * The indexes of a snapshot in the order of its file: a step through the circle of indexes that meets each once. Names
- * are in no order of the index, so neither domains nor additions are sorted or together.
+ * The indexes of a snapshot in the order of its file. A fixed step around the circle of indexes visits each once. Names
+ * do not follow the index, so domains are not sorted and additions are not grouped.
  */
 export function* fileOrder(world: World, snapshot: number): Generator<number> {
   const count = indexCount(world, snapshot);
@@ -45,7 +45,7 @@ function gcd(a: number, b: number): number {
   return b === 0 ? a : gcd(b, a % b);
 }
 
-/** Whether a row belongs to a slice: case does not count. */
+/** Whether a row belongs to a slice, ignoring case. */
 function inSlice(row: SandboxRow, scope: SliceScope, entity: string): boolean {
   const value = row[SCOPE_COLUMNS[scope]];
   if (scope !== 'technology') return value === entity;
@@ -53,7 +53,7 @@ function inSlice(row: SandboxRow, scope: SliceScope, entity: string): boolean {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, entity);
 }
 
-/** The rows of a file, in the order of the file. Rows of a slice hold the same columns as those of the dataset. */
+/** The rows of a file, in its order. A slice's rows have the same columns as the dataset's. */
 export function* generateRows(options: LinesOptions): Generator<SandboxRow> {
   const { world, snapshot, dataset, slice, limit = Infinity } = options;
   const entity = slice === undefined ? undefined : displayEntity(slice.scope, slice.key);
@@ -61,7 +61,7 @@ export function* generateRows(options: LinesOptions): Generator<SandboxRow> {
   let left = limit;
   for (const index of fileOrder(world, snapshot)) {
     if (left <= 0) return;
-    // Most rows of a slice by suffix fall away before they cost anything.
+    // Skips most rows outside a slice by suffix before they cost anything.
     if (slice?.scope === 'tld' && suffixAt(world, index).tld !== entity) continue;
     if (slice?.scope === 'tld_suffix' && suffixAt(world, index).suffix !== entity) continue;
     const row = rowOf(world, index, snapshot, dataset);
@@ -72,7 +72,7 @@ export function* generateRows(options: LinesOptions): Generator<SandboxRow> {
   }
 }
 
-/** Whether a dataset can be sliced along a scope: it has the column. */
+/** Whether a dataset has the column of a scope, and so can be sliced by it. */
 export function hasScope(dataset: DatasetSlug, scope: SliceScope): boolean {
   return DATASETS[dataset].columns.includes(SCOPE_COLUMNS[scope]);
 }
@@ -80,14 +80,14 @@ export function hasScope(dataset: DatasetSlug, scope: SliceScope): boolean {
 const NON_ASCII = /[\u0080-\uffff]/;
 const EACH_NON_ASCII = /[\u0080-\uffff]/g;
 
-/** The line of a row, without its end. A third of those with other scripts have them escaped, as some writers do. */
+/** A row's line, without the line end. A third of those with other scripts escape them, as some writers do. */
 export function lineOf(row: SandboxRow): string {
   const text = JSON.stringify(row);
   if (!NON_ASCII.test(text) || text.length % 3 !== 0) return text;
   return text.replace(EACH_NON_ASCII, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** The lines of a file as UTF-8, in chunks of whole lines. Each chunk has memory of its own. */
+/** The lines of a file as UTF-8, in chunks of whole lines. Each chunk has its own memory. */
 export function* generateLines(options: LinesOptions): Generator<Buffer<ArrayBuffer>> {
   const size = options.chunkBytes ?? 1 << 20;
   let chunk = Buffer.allocUnsafeSlow(size);

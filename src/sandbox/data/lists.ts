@@ -1,4 +1,4 @@
-/** What the invented domains are made of. Addresses are those reserved for documentation and benchmarks. */
+/** Source lists for the invented domains. Addresses are those reserved for documentation and benchmarks. */
 import { spread } from './random.ts';
 
 export interface Suffix {
@@ -28,17 +28,17 @@ const SUFFIX_WEIGHTS = [
   ),
 ];
 
-/** Half of all are .com, the tail is long. */
+/** Half are .com, with a long tail. */
 export const SUFFIXES = spread(SUFFIX_WEIGHTS);
 
-/** Country by IP, with its weight. */
+/** Countries by IP, with weights. */
 export const COUNTRIES = spread(
   'US:400 DE:120 NL:50 GB:50 FR:45 JP:35 CN:35 RU:30 CA:28 BR:20 AU:18 IT:18 PL:15 SG:14 CH:12 ES:12 IE:12 SE:10 AT:9 IN:9 CZ:8 DK:8 FI:7 BE:7 TR:6 ZA:5 KR:5 HK:5 MX:4 NO:4 UA:4 NZ:3 GR:2 PT:2 IS:1'
     .split(' ')
     .map((item) => [item.slice(0, 2), Number(item.slice(3))] as const),
 );
 
-/** Technologies in display case, with the major version that occurs (0: never known). */
+/** Technologies in display case, with the major version (0: never known). */
 const TECHNOLOGY_LIST: readonly (readonly [string, number])[] = [
   ['WordPress', 6],
   ['PHP', 8],
@@ -92,7 +92,7 @@ const TECHNOLOGY_LIST: readonly (readonly [string, number])[] = [
   ['Contao', 5],
 ];
 
-/** Power law: the n-th technology is as frequent as 1/(n+2). */
+/** Power law: the n-th technology has a frequency proportional to 1/(n+2). */
 export const TECHNOLOGIES = spread(TECHNOLOGY_LIST.map((entry, n) => [entry, 1000 / (n + 2)] as const));
 
 export const REGISTRARS = spread<string>([
@@ -133,7 +133,7 @@ export const MAIL_PROVIDERS = spread<string>([
   ['mx.zmail.example', 50],
 ]);
 
-/** Free texts that stand in TXT records: other scripts, quotes, backslashes, a tab, an emoji. */
+/** Free texts for TXT records: other scripts, quotes, backslashes, a tab, an emoji. */
 export const TXT_NOTES = [
   'Grüße aus München',
   '日本語テキスト',

@@ -1,4 +1,4 @@
-/** Domain names: unique for each index, in no order. */
+/** Domain names: unique for each index, unordered. */
 import { domainToASCII } from 'node:url';
 import { SUFFIXES, type Suffix, WORDS } from './lists.ts';
 import { hash } from './random.ts';
@@ -8,7 +8,7 @@ const PAIRS = SYLLABLES.flatMap((first) => SYLLABLES.map((second) => first + sec
 const BITS = 24;
 const MASK = (1 << BITS) - 1;
 
-/** A permutation of the numbers of 24 bits: each step can be undone, so no two indexes meet. */
+/** A permutation of the 24-bit numbers. Each step is reversible, so no two indexes collide. */
 function permute(value: number, seed: number): number {
   let x = (value ^ hash(seed, 0)) & MASK;
   x = Math.imul(x, 0x5bd1e995) & MASK;
@@ -17,14 +17,14 @@ function permute(value: number, seed: number): number {
   return x ^ (x >>> 11);
 }
 
-/** The public suffix of a domain: half of them .com, a long tail, some private ones. */
+/** A domain's public suffix: half are .com, with a long tail and some private ones. */
 export function suffixOf(seed: number, index: number, stream: number): Suffix {
   return SUFFIXES[hash(seed, index, stream) % SUFFIXES.length] as Suffix;
 }
 
 /**
- * The label before the suffix. Its part before the first hyphen (after `xn--`) tells the index, so that labels are
- * unique whatever follows: 8 letters for 2^24 indexes, more letters for those beyond.
+ * The label before the suffix. Its part before the first hyphen (after `xn--`) encodes the index, so labels are
+ * unique whatever follows: 8 letters for 2^24 indexes, more letters beyond.
  */
 export function labelOf(seed: number, index: number, stream: number): string {
   const x = permute(index & MASK, seed);

@@ -1,6 +1,6 @@
-/** Deterministic numbers: every value of the sandbox is a pure function of the seed and of what it is for. */
+/** Deterministic numbers: every value of the sandbox is a pure function of the seed and its purpose. */
 
-/** Mixes four integers into one of 32 bits, unsigned. (The constants are those of MurmurHash3's finaliser.) */
+/** Mixes four integers into an unsigned 32-bit one, with the constants of MurmurHash3's finaliser. */
 export function hash(seed: number, a: number, b = 0, c = 0): number {
   let h = seed ^ Math.imul(a + 1, 0x9e3779b1);
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b) ^ Math.imul(b + 1, 0x27d4eb2f);
@@ -15,7 +15,7 @@ export function within(hashed: number, share: number): boolean {
   return hashed < share * 4294967296;
 }
 
-/** A stream of numbers (mulberry32). One per domain and group of columns, so that groups change apart. */
+/** A stream of numbers (mulberry32). One per domain and column group, so that groups change independently. */
 export class Random {
   private state: number;
 
@@ -52,8 +52,8 @@ export class Random {
 }
 
 /**
- * Turns weights into a table whose entries are as frequent as their weights, so that a weighted choice is one look-up.
- * Every entry has at least one place.
+ * Turns weights into a table in which entries occur in proportion to their weights, so a weighted choice is one look-up.
+ * Every entry occurs at least once.
  */
 export function spread<T>(entries: readonly (readonly [T, number])[], places = 4096): readonly T[] {
   const total = entries.reduce((sum, [, weight]) => sum + weight, 0);

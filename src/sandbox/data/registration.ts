@@ -15,18 +15,18 @@ interface Registration {
   readonly status: string;
 }
 
-/** A raw record for one in so many: with these, a row of all-data takes about 1.1 KB. */
+/** Share of registrations with a raw record. It makes a row of all-data about 1.1 KB. */
 const RECORD_SHARE = 0.24;
 
 /**
- * The day on which a group of columns was last looked at. It moves strictly forward with the snapshot that looked, so
- * that a check always shows.
+ * The day of the last check of a column group. It strictly increases with the snapshot of the check, so a check always
+ * shows.
  */
 export function checkedDay(world: World, at: number, bits: number): number {
   return at === 0 ? world.firstDay - 1 - (bits % 30) : world.firstDay + at * world.intervalDays - 1;
 }
 
-/** The registration of a registered domain, as a registry would tell it. */
+/** The registration of a registered domain, as a registry would report it. */
 export function registrationOf(world: World, index: number, life: Life, domain: string, tld: string): Registration {
   const random = new Random(hash(world.seed, index, STREAM.registration));
   const bits = random.next();
@@ -36,7 +36,7 @@ export function registrationOf(world: World, index: number, life: Life, domain: 
   const earlier = random.chance(0.2) ? null : world.firstDay - 40 - random.below(300);
   const changedDay = renewals > 0 ? checkedDay(world, life.renewedAt, 0) : earlier;
   const registrar = random.chance(0.04) ? null : random.pick(REGISTRARS);
-  // Registries of some countries tell no dates.
+  // Some countries' registries publish no dates.
   const silent = tld === 'de' || random.chance(0.03);
   const method = random.chance(0.7) ? 'rdap' : 'whois';
   const full = random.chance(RECORD_SHARE);

@@ -44,14 +44,14 @@ const SHAPES = Object.fromEntries(
   }),
 ) as Record<DatasetSlug, Shape>;
 
-/** The suffix of a domain, for filters that need no row. */
+/** A domain's suffix, for filters that need no row. */
 export function suffixAt(world: World, index: number): ReturnType<typeof suffixOf> {
   return suffixOf(world.seed, index, STREAM.name);
 }
 
 /**
- * The row of a domain in a snapshot of a dataset; null when the domain is not there then, or not in that dataset.
- * A pure function of its arguments: a test computes with it what a file holds and what changed between two.
+ * The row of a domain in a snapshot of a dataset; null if the domain is not in that snapshot or dataset. A pure function
+ * of its arguments: tests use it to compute a file's contents and the changes between two files.
  */
 export function rowOf(world: World, index: number, snapshot: number, dataset: DatasetSlug): SandboxRow | null {
   if (!isMember(world, index, dataset)) return null;
@@ -71,7 +71,7 @@ export function rowOf(world: World, index: number, snapshot: number, dataset: Da
     row['Harmonic value'] = harmonic;
   }
   if (shape.dates || shape.registration) addRegistration(row, world, index, life, shape, domain);
-  // Any field may be missing (docs/service.md, "Domain row"): in some rows nulls are left out.
+  // Any field may be missing (docs/service.md, "Domain row"): some rows omit nulls.
   return hash(world.seed, index, STREAM.name, 2) % 32 === 0 ? withoutNulls(row) : row;
 }
 

@@ -1,4 +1,4 @@
-/** The invented world: which domains there are in which snapshot, and what changed from one to the next. */
+/** The invented world: which domains each snapshot has, and what changes from one to the next. */
 import { DomainsyncError } from '../../common/errors.ts';
 import type { FileDate } from '../../types/index.ts';
 import { DATASET_SLUGS, DATASETS, type DatasetSlug } from '../datasets.ts';
@@ -6,13 +6,13 @@ import { dayNumber, dayText } from './dates.ts';
 import { suffixOf } from './names.ts';
 import { hash, within } from './random.ts';
 
-/** What happens to a domain from one snapshot to the next, as shares of all domains. */
+/** Changes from one snapshot to the next, as shares of all domains. */
 export interface Rates {
-  /** Changed in one or a few columns that count. A dataset without those columns shows fewer. */
+  /** Changed in one or a few significant columns. A dataset without those columns shows fewer changes. */
   readonly changed: number;
   readonly gone: number;
   readonly added: number;
-  /** Only a date of checking moved. */
+  /** Only a check date moved. */
   readonly rechecked: number;
 }
 
@@ -40,7 +40,7 @@ export interface World {
   readonly added: number;
 }
 
-/** @throws USAGE when an option cannot be. */
+/** @throws USAGE for an invalid option */
 export function createWorld(options: WorldOptions = {}): World {
   const rates = { changed: 0.03, gone: 0.01, added: 0.01, rechecked: 0.05, ...options.rates };
   const rows = options.rows ?? 20_000;
@@ -70,17 +70,16 @@ export function dateOf(world: World, snapshot: number): FileDate {
   return dayText(world.firstDay + snapshot * world.intervalDays);
 }
 
-/** Domains that have ever been, up to a snapshot: indexes run from 0 to one less. */
+/** Number of domains that have ever existed up to a snapshot. Indexes run from 0 to one less. */
 export function indexCount(world: World, snapshot: number): number {
   return world.rows + snapshot * world.added;
 }
 
-/** Streams of random numbers: what a hash is for. */
+/** Streams of random numbers, one for each purpose of a hash. */
 export const STREAM = { life: 1, mask: 2, share: 3, registered: 4, name: 5, web: 6, dns: 7, rank: 8, registration: 9 };
 
 /**
- * How often each group of columns has changed until now, and in which snapshot it was last looked at (0: before the
- * first, or in it).
+ * How often each column group has changed so far, and the snapshot of its last check (0: the first snapshot or earlier).
  */
 export interface Life {
   web: number;
@@ -90,7 +89,7 @@ export interface Life {
   webAt: number;
   dnsAt: number;
   registrationAt: number;
-  /** The snapshot in which the registration last changed; unlike `registrationAt`, a recheck leaves it. */
+  /** The snapshot in which the registration last changed. Unlike `registrationAt`, a recheck does not move it. */
   renewedAt: number;
 }
 
@@ -98,10 +97,10 @@ const WEB = 1;
 const DNS = 2;
 const RANK = 4;
 const REGISTRATION = 8;
-/** Which groups change together; most changes concern one. */
+/** Groups that change together. Most changes affect one group. */
 const MASKS = [DNS, DNS, WEB, RANK, DNS | WEB, DNS | REGISTRATION, RANK | WEB, REGISTRATION] as const;
 
-/** Whether a domain has a registration record. Private suffixes are no registries. */
+/** Whether a domain has a registration record. Private suffixes have no registry. */
 export function isRegistered(world: World, index: number): boolean {
   return (
     within(hash(world.seed, index, STREAM.registered), 0.72) &&
@@ -109,7 +108,7 @@ export function isRegistered(world: World, index: number): boolean {
   );
 }
 
-/** What has become of a domain by a snapshot; null when it is not there (yet, or any more). */
+/** A domain's state by a snapshot; null if it does not exist yet or any more. */
 export function lifeOf(world: World, index: number, snapshot: number): Life | null {
   const born = index < world.rows ? 0 : Math.floor((index - world.rows) / world.added) + 1;
   if (born > snapshot) return null;
@@ -139,7 +138,7 @@ function change(world: World, index: number, now: number, life: Life): void {
   if ((mask & WEB) !== 0) {
     life.web += 1;
     life.webAt = now;
-    // The web address is in the A record too.
+    // The A record holds the web address too.
     life.dnsAt = now;
   }
   if ((mask & DNS) !== 0) {
@@ -161,7 +160,7 @@ function recheck(world: World, index: number, now: number, life: Life): void {
   else life.dnsAt = now;
 }
 
-/** Whether a dataset holds a domain, as long as the domain exists. The same in every snapshot. */
+/** Whether a dataset holds a domain while the domain exists. The same in every snapshot. */
 export function isMember(world: World, index: number, dataset: DatasetSlug): boolean {
   const share = world.shares[dataset];
   return (
@@ -170,7 +169,7 @@ export function isMember(world: World, index: number, dataset: DatasetSlug): boo
   );
 }
 
-/** How many rows each dataset has in a snapshot. Looks at every index: seconds for tens of millions. */
+/** Rows of each dataset in a snapshot. Visits every index: seconds for tens of millions. */
 export function countRows(world: World, snapshot: number): Record<DatasetSlug, number> {
   const counts = Object.fromEntries(DATASET_SLUGS.map((slug) => [slug, 0])) as Record<DatasetSlug, number>;
   for (let index = 0; index < indexCount(world, snapshot); index++) {

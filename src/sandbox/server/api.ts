@@ -1,4 +1,4 @@
-/** The JSON endpoints (docs/service.md, "Endpoints"). Shapes that the specification does not show are chosen here. */
+/** The JSON endpoints (docs/service.md, "Endpoints"). This module chooses the shapes that the specification does not show. */
 
 import { generateRows, hasScope, lineOf } from '../data/generate.ts';
 import { DATASET_SLUGS, DATASETS, isDatasetSlug } from '../datasets.ts';
@@ -10,11 +10,11 @@ import { errorReply, jsonReply, type Reply } from './reply.ts';
 /** Rows of the free samples (docs/service.md, "Limits"). */
 const PREVIEW_ROWS = 10_000;
 const SAMPLE_ROWS = 20;
-/** Most entries of the download history in one answer; more are not refused, but not given (not specified). */
+/** Most download history entries in one answer. A higher limit is accepted but capped (not specified). */
 const MAX_LIMIT = 500;
 const DEFAULT_LIMIT = 50;
 
-/** Answers every route but the downloads. */
+/** Answers every route except downloads. */
 export function answerApi(context: Context, call: Call, caller: Caller): Reply {
   switch (call.route.name) {
     case 'datasets':
@@ -28,7 +28,7 @@ export function answerApi(context: Context, call: Call, caller: Caller): Reply {
   }
 }
 
-/** Answers 401 unless the caller has a good key. */
+/** Answers 401 unless the caller has a valid key. */
 export function withKey<R>(caller: Caller, answer: (key: SandboxKey) => R): R | Reply {
   if (caller.kind === 'key') return answer(caller.key);
   return errorReply(401, caller.kind === 'anonymous' ? 'API key required' : caller.reason);

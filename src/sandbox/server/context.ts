@@ -1,4 +1,4 @@
-/** What the routes of one sandbox share. */
+/** State shared by the routes of one sandbox. */
 import type { IncomingMessage } from 'node:http';
 import type { Fault, FaultBook } from './faults.ts';
 import type { SandboxKey } from './keys.ts';
@@ -6,7 +6,7 @@ import type { RateLimiter } from './limits.ts';
 import type { Route } from './routes.ts';
 import type { Store } from './store.ts';
 
-/** A download that was begun, as /api/v1/me/downloads lists it. */
+/** A started download, as /api/v1/me/downloads lists it. */
 export interface Download {
   readonly id: string;
   readonly dataset: string;
@@ -16,7 +16,7 @@ export interface Download {
   readonly downloadedAt: string;
 }
 
-/** A request as the log keeps it. */
+/** A request in the log. */
 export interface LogEntry {
   /** ISO 8601, UTC. */
   readonly time: string;
@@ -27,7 +27,7 @@ export interface LogEntry {
   readonly key: string | null;
   readonly range: string | null;
   readonly ifRange: string | null;
-  /** 0 until there is an answer, and for good when the connection is dropped without one. */
+  /** 0 until there is an answer. Stays 0 if the connection drops without one. */
   status: number;
   /** Bytes of the body that the socket has taken so far. */
   bytes: number;

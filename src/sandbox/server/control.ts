@@ -1,7 +1,7 @@
 /**
- * Steering a sandbox from another process: POST /sandbox/misbehave, /sandbox/behave, /sandbox/publish, and GET
- * /sandbox/log. Not part of the service: no key, no limits, no log. It takes no paths of files, so that nobody can have
- * files of this machine served to them, and refuses web pages, which could reach a loopback port through a browser.
+ * Controls a sandbox from another process: POST /sandbox/misbehave, /sandbox/behave, /sandbox/publish, and GET
+ * /sandbox/log. Not part of the service: no key, no limits, no log. Accepts no file paths, so that no one can make it
+ * serve this machine's files. Refuses web pages, which could reach a loopback port through a browser.
  */
 import type { IncomingMessage } from 'node:http';
 import { DomainsyncError } from '../../common/errors.ts';
@@ -39,7 +39,7 @@ export async function answerControl(context: Context, request: IncomingMessage, 
   }
 }
 
-/** Without parameters: the next snapshot. With `target` and `date` (and `name`, `etag`): the body is the file. */
+/** Without parameters, publishes the next snapshot. With `target` and `date` (and `name`, `etag`), the body is the file. */
 async function publish({ store }: Context, request: IncomingMessage, query: URLSearchParams): Promise<Reply> {
   const [target, date, name, etag] = ['target', 'date', 'name', 'etag'].map((key) => query.get(key));
   if (target === null || target === undefined) {

@@ -9,7 +9,7 @@ import { errorReply, type Reply } from './reply.ts';
 import type { StoredFile } from './store.ts';
 
 export async function answerDownload(context: Context, call: Call, caller: Caller): Promise<Reply> {
-  // Somebody with a browser and no session is sent to sign in; a key that fails gets 401 (docs/service.md, "Authentication", rule 9).
+  // A browser without a session is redirected to sign in; an invalid key gets 401 (docs/service.md, "Authentication", rule 9).
   if (caller.kind === 'anonymous') return errorReply(302, 'Sign in to download', { Location: '/login' });
   return withKey(caller, (key) => withAccess(context, call, key));
 }
@@ -36,7 +36,7 @@ async function withAccess(context: Context, call: Call, key: SandboxKey): Promis
   return reply;
 }
 
-/** The file as faults make it look. */
+/** The file as the faults present it. */
 function disguised(file: StoredFile, faults: readonly Fault[]): StoredFile {
   const etag = faultOf(faults, 'etag');
   const lastModified = faultOf(faults, 'last-modified');

@@ -1,4 +1,4 @@
-/** Misbehaviour on request: rules are plain JSON, checked strictly, so that a misspelt one cannot pass unnoticed. */
+/** Misbehaviour on request. Rules are plain JSON, checked strictly to catch misspellings. */
 import { z } from 'zod';
 import { DomainsyncError } from '../../common/errors.ts';
 import { ROUTE_NAMES, type RouteName } from './limits.ts';
@@ -6,34 +6,34 @@ import { ROUTE_NAMES, type RouteName } from './limits.ts';
 const bytes = z.number().int().min(0);
 
 const faultSchema = z.discriminatedUnion('kind', [
-  /** The socket is destroyed without an answer. */
+  /** Destroys the socket without an answer. */
   z.strictObject({ kind: z.literal('drop') }),
-  /** The socket is destroyed after so many bytes of the body; `reset` sends a TCP reset instead of an end. */
+  /** Destroys the socket after this many bytes of the body. `reset` sends a TCP reset instead of an end. */
   z.strictObject({ kind: z.literal('cut'), afterBytes: bytes, reset: z.boolean().optional() }),
-  /** Nothing more is sent after so many bytes of the body; the connection stays open. */
+  /** Sends nothing more after this many bytes of the body; the connection stays open. */
   z.strictObject({ kind: z.literal('stall'), afterBytes: bytes }),
   z.strictObject({ kind: z.literal('slow'), bytesPerSecond: z.number().int().min(1) }),
-  /** All bits of one byte are flipped; the offset is one of the file, so that ranges show it too. */
+  /** Flips all bits of one byte. The offset is in the file, so ranges show it too. */
   z.strictObject({ kind: z.literal('corrupt'), atByte: bytes }),
-  /** 200 with the whole file, whatever range was asked. */
+  /** 200 with the whole file, whatever the requested range. */
   z.strictObject({ kind: z.literal('ignore-range') }),
-  /** 206 that starts so many bytes later (negative: earlier) than asked, and says so. */
+  /** 206 that starts this many bytes later (negative: earlier) than requested, and says so. */
   z.strictObject({ kind: z.literal('wrong-offset'), shift: z.number().int() }),
   /** Another total in Content-Range. */
   z.strictObject({ kind: z.literal('wrong-total'), total: z.union([bytes, z.literal('*')]) }),
-  /** Another entity tag, as it is to be sent (with its quotes); null: none. */
+  /** Another entity tag, sent as given (with its quotes); null: none. */
   z.strictObject({ kind: z.literal('etag'), value: z.string().nullable() }),
   z.strictObject({ kind: z.literal('last-modified'), value: z.string().nullable() }),
   z.strictObject({ kind: z.literal('disposition'), value: z.string().nullable() }),
   /** Without Content-Length, in chunks. */
   z.strictObject({ kind: z.literal('chunked') }),
-  /** Another status, with a JSON error. `retryAfter` is sent as it is: seconds or a date. */
+  /** Another status, with a JSON error. `retryAfter` is sent as given: seconds or a date. */
   z.strictObject({
     kind: z.literal('status'),
     status: z.number().int().min(400).max(599),
     retryAfter: z.string().optional(),
   }),
-  /** 200 with a page of HTML, as a proxy might. */
+  /** 200 with an HTML page, as a proxy might send. */
   z.strictObject({ kind: z.literal('html') }),
   /** 200 with a JSON error. */
   z.strictObject({ kind: z.literal('json-error'), message: z.string().optional() }),
@@ -43,8 +43,8 @@ const faultSchema = z.discriminatedUnion('kind', [
     location: z.string(),
   }),
   /**
-   * After so many bytes of the body the service has another file: a `revision` (other content, same date) or the next
-   * `snapshot`. This response goes on with the bytes it began with, unless `cut` ends it there.
+   * After this many bytes of the body the service has another file: a `revision` (other content, same date) or the next
+   * `snapshot`. This response continues with the old file's bytes, unless `cut` ends it there.
    */
   z.strictObject({
     kind: z.literal('replace'),
@@ -52,7 +52,7 @@ const faultSchema = z.discriminatedUnion('kind', [
     by: z.enum(['revision', 'snapshot']),
     cut: z.boolean().optional(),
   }),
-  /** The file ends after so many bytes, and all headers agree. */
+  /** The file ends after this many bytes, and all headers agree. */
   z.strictObject({ kind: z.literal('truncate'), bytes }),
   /** Milliseconds before anything is sent. */
   z.strictObject({ kind: z.literal('delay'), ms: bytes }),
@@ -67,11 +67,11 @@ const ruleSchema = z.strictObject({
   key: z.string().optional(),
   /** Only requests with a Range header, or only those without. */
   ranged: z.boolean().optional(),
-  /** Only requests for the first byte alone (how a client asks which file is newest), or only the others. */
+  /** Only requests for just the first byte (how a client finds the newest file), or only the others. */
   probe: z.boolean().optional(),
-  /** So many matching requests are left alone first. */
+  /** First leaves this many matching requests alone. */
   skip: z.number().int().min(0).optional(),
-  /** The rule ends after so many requests; default never. */
+  /** The rule ends after this many requests; default never. */
   times: z.number().int().min(1).optional(),
 });
 
@@ -86,11 +86,11 @@ interface FaultSubject {
   readonly range: string | null;
 }
 
-/** The rules in force. All that match a request apply to it together; of one kind, the earliest rule. */
+/** The active rules. All rules that match a request apply together; of several of one kind, the earliest applies. */
 export class FaultBook {
   private rules: { readonly rule: FaultRule; skip: number; left: number }[] = [];
 
-  /** @throws USAGE when the rule is none of the known ones. */
+  /** @throws USAGE for an unknown rule */
   add(rule: unknown): void {
     const parsed = ruleSchema.safeParse(rule);
     if (!parsed.success) {

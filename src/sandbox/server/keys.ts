@@ -1,17 +1,17 @@
-/** API keys of the sandbox, and what each may do (docs/service.md, "Authentication"). */
+/** The sandbox's API keys and their permissions (docs/service.md, "Authentication"). */
 
-/** The key that the sandbox accepts by default. No secret: it opens nothing but invented data on this machine. */
+/** The key that the sandbox accepts by default. No secret: it gives access only to invented data on this machine. */
 export const SANDBOX_KEY = 'sandbox_0123456789abcdef';
 
 export interface SandboxKey {
   readonly key: string;
   /** How logs and rules name the key; never the key itself. */
   readonly id: string;
-  /** Datasets it may download; default all. */
+  /** Datasets that the key may download; default all. */
   readonly datasets?: readonly string[];
-  /** Datasets whose access has run out: 403, as if they were not in `datasets`. */
+  /** Datasets with expired access: 403, as if they were not in `datasets`. */
   readonly expired?: readonly string[];
-  /** Answered with 401, as if this address were not on its allow-list. */
+  /** Answers 401, as if the caller's address were not on the key's allow-list. */
   readonly ipBlocked?: boolean;
   /** Default `me:read` and `downloads:read`. The routes under /api/v1/me need `me:read`, else 403. */
   readonly scopes?: readonly string[];
@@ -21,7 +21,7 @@ export const DEFAULT_KEY: SandboxKey = { key: SANDBOX_KEY, id: 'key_default' };
 
 export const DEFAULT_SCOPES: readonly string[] = ['me:read', 'downloads:read'];
 
-/** Who asks, by the Authorization header. */
+/** The caller, by the Authorization header. */
 export type Caller =
   | { readonly kind: 'anonymous' }
   | { readonly kind: 'rejected'; readonly reason: string; readonly id: string | null }
@@ -36,7 +36,7 @@ export function identify(keys: readonly SandboxKey[], authorization: string | un
   return { kind: 'key', key };
 }
 
-/** The id to log and to match rules by; null when the caller has no key of ours. */
+/** The id for the log and for matching rules; null for a caller without a sandbox key. */
 export function callerId(caller: Caller): string | null {
   if (caller.kind === 'key') return caller.key.id;
   return caller.kind === 'rejected' ? caller.id : null;

@@ -25,7 +25,7 @@ export const ROUTE_NAMES: readonly [RouteName, ...RouteName[]] = [
   'unknown',
 ];
 
-/** Requests per window. The last two are not in the specification: chosen like the public catalog's. */
+/** Requests per window. The specification lacks the last two; they follow the public catalog's. */
 const DEFAULT_LIMITS: Readonly<Record<RouteName, number>> = {
   datasets: 60,
   preview: 30,
@@ -41,7 +41,7 @@ const DEFAULT_LIMITS: Readonly<Record<RouteName, number>> = {
 
 interface Allowance {
   readonly allowed: boolean;
-  /** For every response: names are not specified, so the common ones. Reset is in seconds from now. */
+  /** Headers of every response. The names are not specified; these are the common ones. Reset is in seconds from now. */
   readonly headers: Readonly<Record<string, string>>;
   /** Whole seconds, from 1, until the window ends. */
   readonly retryAfter: number;

@@ -1,4 +1,4 @@
-/** The contract that the sandbox keeps, as OpenAPI 3.1 (docs/service.md, "Purpose" and "Endpoints"). */
+/** The sandbox's contract as OpenAPI 3.1 (docs/service.md, "Purpose" and "Endpoints"). */
 import { DATASET_SLUGS } from '../datasets.ts';
 
 type Json = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-/** Byte ranges as the service takes them: one range, else 416 (docs/service.md, "Errors"; RFC 9110, 14). Pure. */
+/** Byte ranges as the service accepts them: one range, else 416 (docs/service.md, "Errors"; RFC 9110, 14). Pure. */
 
 export type RangeAnswer =
   | { readonly kind: 'whole' }
@@ -7,7 +7,7 @@ export type RangeAnswer =
 
 const unsatisfiable = (reason: string): RangeAnswer => ({ kind: 'unsatisfiable', reason });
 
-/** What a Range header asks of `size` bytes; `end` is the last byte, inclusive. */
+/** Parses a Range header for `size` bytes; `end` is the last byte, inclusive. */
 export function parseRange(header: string | undefined, size: number): RangeAnswer {
   if (header === undefined) return { kind: 'whole' };
   if (header.includes(',')) return unsatisfiable('Multiple ranges are not supported');
@@ -26,8 +26,8 @@ export function parseRange(header: string | undefined, size: number): RangeAnswe
 }
 
 /**
- * Whether If-Range lets a Range count: a strong entity tag or a Last-Modified date that is exactly the file's own
- * (RFC 9110, 13.1.5). A weak tag never does.
+ * Whether If-Range lets the Range apply: it must equal the file's strong entity tag or Last-Modified date exactly
+ * (RFC 9110, 13.1.5). A weak tag never matches.
  */
 export function ifRangeHolds(
   header: string | undefined,

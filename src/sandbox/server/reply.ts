@@ -1,6 +1,6 @@
-/** What a route answers, before it is sent. */
+/** A route's answer before it is sent. */
 
-/** A part of a file: sent from the disk, never held in memory. */
+/** A part of a file, sent from disk and never held in memory. */
 export interface FilePart {
   readonly path: string;
   readonly start: number;
@@ -25,7 +25,7 @@ export function jsonReply(status: number, value: unknown, headers: Readonly<Reco
   };
 }
 
-/** An error as the service shapes it (docs/service.md, "Errors"). */
+/** An error in the service's shape (docs/service.md, "Errors"). */
 export function errorReply(status: number, message: string, headers: Readonly<Record<string, string>> = {}): Reply {
   return jsonReply(status, { error: message }, headers);
 }

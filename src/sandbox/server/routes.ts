@@ -1,10 +1,10 @@
-/** Which endpoint a path means (docs/service.md, "Endpoints"). Pure. */
+/** Maps a path to its endpoint (docs/service.md, "Endpoints"). Pure. */
 import type { SliceScope, Target } from '../../types/index.ts';
 import type { RouteName } from './limits.ts';
 
 export interface Route {
   readonly name: RouteName;
-  /** Of sample and the download routes. */
+  /** The target of sample and download routes. */
   readonly target?: Target;
 }
 
@@ -19,7 +19,7 @@ const FIXED: Readonly<Record<string, RouteName>> = {
   '/api/v1/openapi.json': 'openapi',
 };
 
-/** The endpoint of a URL. Paths that name no scope, or an empty part, are unknown. */
+/** The endpoint of a URL. Paths without a known scope, or with an empty part, are unknown. */
 export function routeOf(url: URL): Route {
   const fixed = Object.hasOwn(FIXED, url.pathname) ? FIXED[url.pathname] : undefined;
   if (fixed === 'preview') return { name: fixed, target: { dataset: url.searchParams.get('dataset') ?? '' } };

@@ -1,4 +1,4 @@
-/** Sends a reply over a real socket, with the faults that concern the sending. */
+/** Sends a reply over a real socket, with the faults that affect sending. */
 import { createReadStream } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -7,25 +7,25 @@ import { bodyLength, type FilePart, type Reply } from './reply.ts';
 
 interface Sending {
   readonly faults: readonly Fault[];
-  /** Aborted when the peer or the sandbox ends the connection. */
+  /** Aborts when the peer or the sandbox ends the connection. */
   readonly signal: AbortSignal;
-  /** Told of bytes of the body that the socket took. */
+  /** Receives the number of body bytes that the socket accepted. */
   readonly sent: (bytes: number) => void;
-  /** Replaces the file that is being sent. */
+  /** Replaces the file being sent. */
   readonly replace: (by: 'revision' | 'snapshot') => Promise<void>;
 }
 
-/** Read and write size. Large enough that one write at a time is no brake. */
+/** Read and write size. Large enough that writing one piece at a time does not slow down. */
 const PIECE_BYTES = 1 << 18;
 
-/** A moment within the body at which something happens. */
+/** An event at a position in the body. */
 interface Event {
   readonly at: number;
-  /** True: the sending is over. */
+  /** Resolves with true if sending is over. */
   readonly run: () => Promise<boolean>;
 }
 
-/** Sends all of a reply; throws an AbortError when the connection ends first, and what the disk throws. */
+/** Sends a whole reply. @throws an AbortError if the connection ends first, and disk errors */
 export async function send(response: ServerResponse, reply: Reply, sending: Sending): Promise<void> {
   const { faults, signal } = sending;
   const length = bodyLength(reply.body);
@@ -54,7 +54,7 @@ export async function send(response: ServerResponse, reply: Reply, sending: Send
   await taken(signal, (done) => response.end(done));
 }
 
-/** Runs what is due at a position; true when the sending is over. */
+/** Runs the events due at a position; true if sending is over. */
 async function runEvents(events: Event[], position: number): Promise<boolean> {
   while (events[0] !== undefined && events[0].at <= position) {
     if (await events.shift()?.run()) return true;
@@ -115,8 +115,8 @@ async function* chunksOf(body: Buffer | FilePart): AsyncGenerator<Buffer> {
 }
 
 /**
- * Resolves when the socket has taken what `hand` gives it, so that a cut comes after it and what is counted was sent.
- * A destroyed socket may never call back: the signal ends the wait.
+ * Resolves when the socket has accepted the bytes from `hand`, so that a cut comes after them and only sent bytes are
+ * counted. A destroyed socket may never call back, so the signal ends the wait.
  */
 function taken(signal: AbortSignal, hand: (done: (error?: Error | null) => void) => void): Promise<void> {
   return new Promise((resolve, reject) => {

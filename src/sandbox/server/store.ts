@@ -1,4 +1,4 @@
-/** The files that the sandbox offers: made once each, kept in a folder, replaced by newer ones. */
+/** The sandbox's files: each generated once, kept in a folder, replaced by newer ones. */
 import { createHash } from 'node:crypto';
 import { mkdir, mkdtemp, open, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -10,33 +10,33 @@ import { displayEntity } from '../data/lists.ts';
 import { countRows, dateOf, type World } from '../data/world.ts';
 import { DATASET_SLUGS, type DatasetSlug, isDatasetSlug } from '../datasets.ts';
 
-/** A file as it is served. */
+/** A served file. */
 export interface StoredFile {
   readonly name: string;
   readonly date: FileDate;
   readonly path: string;
   readonly size: number;
-  /** With its quotes; null: none is sent. */
+  /** With its quotes; null: send none. */
   readonly etag: string | null;
   readonly lastModified: string | null;
 }
 
-/** In which case paths name countries: the specification leaves it open. */
+/** The case of countries in paths. The specification leaves it open. */
 export type CountryCase = 'any' | 'lower' | 'upper';
 
-/** A file to be served as the newest of a target. */
+/** A file to serve as the newest of a target. */
 export interface PublishedFile {
-  /** A source key: `dns`, or `dns/tld/de`. The dataset may be one that the sandbox does not know. */
+  /** A source key: `dns`, or `dns/tld/de`. The sandbox need not know the dataset. */
   readonly target: string;
   readonly date: FileDate;
-  /** Default: the service's own form of name. */
+  /** Default: a name in the service's form. */
   readonly name?: string;
-  /** Bytes to serve; either these or a path, which is served where it lies. */
+  /** Bytes to serve, or the path of a file to serve in place. */
   readonly content:
     | { readonly path: string }
     | { readonly bytes: Uint8Array }
     | { readonly stream: AsyncIterable<Uint8Array> };
-  /** Default: a strong tag over the content. */
+  /** Default: a strong tag of the content. */
   readonly etag?: string | null;
   readonly lastModified?: string | null;
 }
@@ -44,11 +44,11 @@ export interface PublishedFile {
 interface StoreOptions {
   readonly world: World;
   readonly prefix: string;
-  /** Datasets that are published; others are known, but have no files. */
+  /** Published datasets. Others are known, but have no files. */
   readonly datasets: readonly DatasetSlug[];
   readonly countries: CountryCase;
   readonly compression: CompressOptions;
-  /** A folder of its own for the files is made in here, and removed on close; default the system's temporary folder. */
+  /** The store creates its own folder in here and removes it on close. Default: the system's temporary folder. */
   readonly cacheDir?: string;
 }
 
@@ -91,13 +91,13 @@ export class Store {
     return this.options.datasets.includes(dataset);
   }
 
-  /** Whether the key of a target is written as paths have it. */
+  /** Whether a target's key is written as in paths. */
   isWritten({ slice }: Target): boolean {
     if (slice?.scope !== 'country' || this.options.countries === 'any') return true;
     return slice.key === (this.options.countries === 'upper' ? slice.key.toUpperCase() : slice.key.toLowerCase());
   }
 
-  /** Rows by dataset, of the newest snapshot. */
+  /** Row counts of the newest snapshot by dataset. */
   rowCounts(): Readonly<Record<DatasetSlug, number>> {
     this.counts ??= countRows(this.world, this.newest);
     return this.counts;
@@ -107,18 +107,18 @@ export class Store {
     return isDatasetSlug(dataset) || [...this.overrides.keys()].some((key) => key.split('/')[0] === dataset);
   }
 
-  /** The newest file of a target, made now if it is not there yet; null when there is none (404). */
+  /** The newest file of a target, generated on first use; null if there is none (404). */
   file(target: Target): Promise<StoredFile | null> {
     const override = this.overrides.get(foldedKey(target));
     return override === undefined ? this.generated(target, this.newest) : Promise.resolve(override);
   }
 
-  /** The next snapshot is the newest now; files published by hand are gone. Gives its date. */
+  /** Makes the next snapshot the newest and drops files published by hand. @returns its date */
   async publish(): Promise<FileDate> {
     this.newest += 1;
     this.counts = null;
     this.overrides.clear();
-    // A response that is only starting may still be about to open a file of the snapshot before.
+    // A starting response may be about to open a file of the previous snapshot.
     for (const [id, file] of this.made) {
       if (Number(id.split(' ')[0]) >= this.newest - 1) continue;
       this.made.delete(id);
@@ -128,7 +128,7 @@ export class Store {
     return this.date;
   }
 
-  /** Serves given bytes as the newest file of a target, until the next `publish`. */
+  /** Serves the given file as the newest of a target until the next `publish`. */
   async publishFile(file: PublishedFile): Promise<StoredFile> {
     const target = parseTarget(file.target);
     this.uploads += 1;
@@ -150,8 +150,8 @@ export class Store {
   }
 
   /**
-   * The file of a target is published again under its date with other content: that of the next snapshot. A target
-   * that has no generated files stays as it is: publish other bytes for it instead.
+   * Republishes a target's file under its date with the content of the next snapshot. A target without generated files
+   * does not change: publish other bytes for it instead.
    */
   async revise(target: Target): Promise<void> {
     const [current, next] = await Promise.all([this.file(target), this.generated(target, this.newest + 1)]);
@@ -166,7 +166,7 @@ export class Store {
     });
   }
 
-  /** Stops what is being made and removes the folder. */
+  /** Stops files in the making and removes the folder. */
   async close(): Promise<void> {
     this.stop.abort();
     await Promise.allSettled(this.made.values());
@@ -187,7 +187,7 @@ export class Store {
     if (file === undefined) {
       file = this.make(target, dataset, snapshot);
       this.made.set(id, file);
-      // A disk that was full may have room at the next request.
+      // A full disk may have room at the next request.
       file.catch(() => this.made.delete(id));
     }
     return file;
@@ -204,7 +204,7 @@ export class Store {
       return null;
     }
     const date = dateOf(this.world, snapshot);
-    // The same world gives the same tag in another process too: a download goes on after the sandbox was restarted.
+    // The same world gives the same tag in another process: a download continues after a sandbox restart.
     const etag = tag([this.world, foldedKey(target), snapshot, size]);
     return { name: this.fileName(target, date), date, path, size, etag, lastModified: lastModified(date, 0) };
   }
@@ -216,12 +216,12 @@ export class Store {
   }
 }
 
-/** All datasets are published unless an option says otherwise. */
+/** The datasets published by default. */
 export const ALL_DATASETS: readonly DatasetSlug[] = DATASET_SLUGS;
 
 const SCOPES = ['tld', 'tld_suffix', 'country', 'technology'] as const;
 
-/** A source key as a target. Throws a RangeError when it is none. */
+/** Parses a source key. @throws RangeError if it is none */
 function parseTarget(key: string): Target {
   const [dataset = '', scope, ...rest] = key.split('/');
   const known = SCOPES.find((candidate) => candidate === scope);
@@ -232,7 +232,7 @@ function parseTarget(key: string): Target {
   return { dataset, slice: { scope: known, key: rest[0] } };
 }
 
-/** Keys of slices are lower case in paths; the sandbox takes any case. */
+/** Slice keys are lower case in paths; the sandbox accepts any case. */
 function foldedKey(target: Target): string {
   return sourceKey(target).toLowerCase();
 }
@@ -241,7 +241,7 @@ function tag(facts: readonly unknown[]): string {
   return `"${createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 32)}"`;
 }
 
-/** Files come out at six in the morning, revisions seconds later. */
+/** Files appear at six in the morning, revisions seconds later. */
 function lastModified(date: FileDate, revision: number): string {
   return new Date(Date.parse(`${date}T06:00:00Z`) + revision * 1000).toUTCString();
 }

@@ -1,4 +1,4 @@
-/** The columns about a domain's web site and its rank. */
+/** The columns about a domain's website and rank. */
 import { COUNTRIES, PLATFORMS, TECHNOLOGIES } from '../data/lists.ts';
 import { hash, Random } from '../data/random.ts';
 import { type Life, STREAM, type World } from '../data/world.ts';
@@ -9,15 +9,15 @@ interface Site {
   readonly country: string | null;
 }
 
-/** Most frequent first; consecutive entries differ, so that a change of a site shows. */
+/** Most frequent first. Consecutive entries differ, so that a site change shows. */
 const STATUSES = [200, 301, 200, 403, 200, 302, 200, 404, 200, 503] as const;
 
-/** A domain that has answered nothing so far. */
+/** Whether a domain has never answered so far. */
 export function isDead(world: World, index: number, life: Life): boolean {
   return life.web === 0 && life.dns === 0 && hash(world.seed, index, STREAM.web) % 12 === 0;
 }
 
-/** An address reserved for benchmarks (198.18.0.0/15) or documentation: nobody's. */
+/** An address that no one owns: reserved for benchmarks (198.18.0.0/15) or documentation. */
 function address(bits: number): string {
   if (bits % 4 === 0) return `203.0.113.${(bits >>> 8) & 255}`;
   return `198.${18 + ((bits >>> 2) & 1)}.${(bits >>> 8) & 255}.${(bits >>> 16) & 255}`;
@@ -69,7 +69,7 @@ export function socialNetworksOf(world: World, index: number, label: string): un
   return links;
 }
 
-/** PR and harmonic value: a fifth are 0 until they change, many are tiny. */
+/** PR and harmonic value. A fifth are 0 until they change; many are tiny. */
 export function rankOf(world: World, index: number, life: Life): readonly [number, number] {
   const bits = hash(world.seed, index, STREAM.rank, life.rank);
   if (life.rank === 0 && bits % 5 === 0) return [0, 0];

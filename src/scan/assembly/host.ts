@@ -1,4 +1,4 @@
-/** What the host calls whatever the format: re-exported by each module's entry. Places are addresses in memory. */
+/** The host's calls common to all formats. Each module's entry re-exports them. Places are memory addresses. */
 import { Growing } from './bytes/bytes';
 import { keyCount } from './json/keys';
 import { RowWriter } from './writer';
@@ -11,20 +11,20 @@ export { beginCondition, wantValue } from './rules/where';
 
 const block = new Growing();
 const argument = new Growing();
-/** For rows that the host makes itself. */
+/** The writer of rows that the host makes. */
 let writer = changetype<RowWriter>(0);
 
-/** The writer of rows that the host makes. */
+/** Sets the writer of rows that the host makes. */
 export function setWriter(to: RowWriter): void {
   writer = to;
 }
 
-/** Room for a block of so many bytes, for the host to write; what lay there before is gone. */
+/** Room for the host to write a block of `size` bytes. Discards the previous block. */
 export function blockRoom(size: usize): usize {
   return roomIn(block, size);
 }
 
-/** Room for a text that the host hands over. */
+/** Room for a text from the host. */
 export function textRoom(size: usize): usize {
   return roomIn(argument, size);
 }

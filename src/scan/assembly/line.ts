@@ -1,14 +1,14 @@
-/** The object of a line: which token each source column has. */
+/** The object of a line: the token of each source column. */
 import { CLOSE_BRACE, COLON, COMMA, LF, OPEN_BRACE } from './bytes/characters';
 import { MAX_KEYS, NO_KEY, behindKey, findKey, keyCount, keyLength, predictKey, recordedOf } from './json/keys';
 import { clearScan, scanValue, skipSpace } from './json/scan';
 import { NOT_TAKEN, overflow, top } from './json/tape';
 
-/** Four bytes for each, and whole steps of 16. */
+/** Four bytes for each key, in whole steps of 16. */
 const KEYS_BYTES: usize = (4 * (MAX_KEYS + 1) + 15) & ~15;
-/** For each key its token in the line, 0 where the line has none; of one that stands twice the later counts. */
+/** Each key's token in the line, 0 if it has none. Of a repeated key the later one counts. */
 const tokens = heap.alloc(KEYS_BYTES);
-/** For each key its token in a line that was taken, several of them mixed; 0 where none had it. */
+/** Each key's tokens from all taken lines, ORed; 0 if none had the key. */
 const seen = heap.alloc(KEYS_BYTES);
 
 /** The token of a key's value. */
@@ -18,7 +18,7 @@ export function tokenOf(id: u32): usize {
   return load<u32>(tokens + 4 * id);
 }
 
-/** Whether a key has stood in a line that was taken since `forgetSeen`. */
+/** Whether a line taken since `forgetSeen` had the key. */
 export function isSeen(id: u32): bool {
   return load<u32>(seen + 4 * id) != 0;
 }
@@ -28,7 +28,7 @@ export function forgetSeen(): void {
   memory.fill(tokens, 0, KEYS_BYTES);
 }
 
-/** The line that was scanned last is taken: its keys are keys of the file. */
+/** Takes the last scanned line: its keys are keys of the file. */
 // @ts-ignore: decorator
 @inline
 export function acceptLine(): void {

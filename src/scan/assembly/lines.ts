@@ -1,4 +1,4 @@
-/** The lines of a block, one after the other, until one comes that is not taken. */
+/** Encodes a block's lines in order, up to the first one not taken. */
 import { forgetKeys } from './json/keys';
 import { acceptLine, forgetSeen, scanLine, tokenOf } from './line';
 import { Rows } from './rules/rows';
@@ -7,16 +7,16 @@ import { readDomain } from './json/text';
 import { UNKNOWN, UNWANTED, isWanted } from './rules/where';
 import { RowWriter } from './writer';
 
-/** Key of the column that has the domain. */
+/** Key of the domain's column. */
 const DOMAIN_KEY: u32 = 1;
 
-/** Lines that were taken, and rows among them, since `beginBlock`. */
+/** Taken lines, and the rows among them, since `beginBlock`. */
 let takenLines: u32 = 0;
 let takenRows: u32 = 0;
 /** Sum of (line - first line of the block) over the rows. */
 let offsets: u64 = 0;
 
-/** Begins a block: another set of keys may be met in it. */
+/** Begins a block, which may have other keys. */
 export function beginBlock(): void {
   takenLines = 0;
   takenRows = 0;
@@ -25,7 +25,7 @@ export function beginBlock(): void {
   forgetSeen();
 }
 
-/** @returns lines that were taken since `beginBlock`: rows, and those that `where` took away */
+/** @returns lines taken since `beginBlock`: rows, and lines that `where` excluded */
 export function lineCount(): u32 {
   return takenLines;
 }
@@ -41,11 +41,11 @@ export function offsetSum(): f64 {
 }
 
 /**
- * Encodes lines. Bytes from `from` to `to` are whole lines; an LF stands behind each.
+ * Encodes lines. The bytes from `from` to `to` are whole lines, each followed by an LF.
  * @param firstLine number of the block's first line in the file
  * @param offset place in the block, from 0, of the line that begins at `from`
- * @param longest line that is taken, in bytes
- * @returns where the line begins that was not taken, or before which rows should be taken, or `to`
+ * @param longest the longest line to take, in bytes
+ * @returns the start of the line that was not taken, or of the line to continue at once the rows are taken, or `to`
  */
 export function encodeLines<W extends RowWriter>(
   rows: Rows<W>,

@@ -1,6 +1,6 @@
 /**
- * What the bed runs, fetched once and kept in DOMAINSYNC_BED_CACHE (by default a folder in the system's temporary one):
- * wheels by Python's pip, jars by Maven.
+ * The bed's programs: wheels from Python's pip, jars from Maven. Fetched once and kept in DOMAINSYNC_BED_CACHE (by default
+ * a folder in the system's temporary one).
  */
 import { execFile, spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** Starts a server, tells its process id and folder, and waits. */
+/** Starts a server, prints its process id and folder, and waits. */
 import { startBed } from './index.ts';
 
 const { servers } = await startBed({ alone: true });

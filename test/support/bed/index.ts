@@ -1,6 +1,6 @@
 /**
- * A test bed of real ClickHouse servers on one machine: one alone, or replicas and shards with ZooKeeper. Each bed has free
- * ports and a folder of its own; nothing of it outlives the process that started it.
+ * A test bed of real ClickHouse servers on one machine: a single one, or replicas and shards with ZooKeeper. Each bed has
+ * free ports and its own folder. Nothing of it outlives the process that started it.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** A process of the bed: it dies with the process that started it, can be killed, frozen, and started again. */
+/** A process of the bed. It dies with the process that started it, and can be killed, frozen and restarted. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';

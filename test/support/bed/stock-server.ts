@@ -1,4 +1,4 @@
-/** A stock ClickHouse server: its own users, profiles, quotas, interserver port, and with ZooKeeper its place in a cluster. */
+/** A stock ClickHouse server with its own users, profiles, quotas and interserver port, and with ZooKeeper a place in a cluster. */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

@@ -1,4 +1,4 @@
-/** domainsync as a company configures it for its ClickHouse server, and what it tells of its one pipeline, `dns`. */
+/** domainsync as a company configures it for its ClickHouse server, and its reports on the one pipeline, `dns`. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';

@@ -1,4 +1,4 @@
-/** The embedded servers that run on a folder, as the machine's process list has them. */
+/** Finds the embedded servers running on a folder in the machine's process list. */
 import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';

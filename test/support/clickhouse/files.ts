@@ -1,4 +1,4 @@
-/** Files of several blocks for tests in which ClickHouse fails, made once for a test file. */
+/** Files of several blocks for tests with ClickHouse failures, made once for each test file. */
 import { rm } from 'node:fs/promises';
 import { DATASET, type KillFiles, writeKillFiles } from '../kill/files.ts';
 import { type ProjectConfig, type ServerProject, withServerProject } from './project.ts';

@@ -1,4 +1,4 @@
-/** A ClickHouse server and a database for one test file, and domainsync's destination run against it in this process. */
+/** A ClickHouse server and database for one test file. domainsync's destination runs against it in this process. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

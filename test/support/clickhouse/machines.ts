@@ -1,4 +1,4 @@
-/** Runs on several machines, which cannot tell of each other's processes: told apart by what they write on the server. */
+/** Runs on several machines, which cannot see each other's processes. What they write on the server tells them apart. */
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import type { ServerProject } from './project.ts';

@@ -1,6 +1,6 @@
 /**
- * As project.ts, with ClickHouse as a production server has it: reached by url, user and password, here through a proxy
- * that sees each statement, and in a process that can be killed.
+ * Like project.ts, but with ClickHouse as in production: reached by url, user and password. Here it runs in a process
+ * that can be killed, behind a proxy that sees each statement.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

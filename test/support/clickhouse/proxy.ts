@@ -1,6 +1,6 @@
 /**
- * Stands between domainsync and ClickHouse and sees every statement, whole, before the server does, and every answer,
- * whole, before domainsync does. A watcher can do anything at these two moments, and lose the statement or the answer.
+ * A proxy between domainsync and ClickHouse. It sees every whole statement before the server does, and every whole answer
+ * before domainsync does. A watcher can do anything at these two moments, and drop the statement or the answer.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';

@@ -1,6 +1,6 @@
 /**
- * The ClickHouse server that tests run against, as a process: the embedded one, or with DOMAINSYNC_TEST_CLICKHOUSE=25.8
- * (or another version that the bed has) a stock one.
+ * The tests' ClickHouse server as a process: the embedded one, or a stock one with DOMAINSYNC_TEST_CLICKHOUSE=25.8 (or
+ * another version that the bed has).
  */
 import { type EmbeddedServer, leaseEmbeddedServer } from '../../../connectors/clickhouse/embedded/launch.ts';
 import { ENGINES, type Engine } from '../bed/cache.ts';

@@ -1,4 +1,4 @@
-/** A ClickHouse server in a process of its own that a test can kill, stop and start again on the same folder. */
+/** A ClickHouse server in its own process that a test can kill, stop and restart on the same folder. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';

@@ -1,4 +1,4 @@
-/** Two files that differ in every way, and all that a run of them leaves: for comparing runs with undisturbed ones. */
+/** Two files that differ in every way, and everything that a run of them leaves, to compare runs with undisturbed ones. */
 import { expect } from 'vitest';
 import type { Lab, LabFile } from './lab.ts';
 

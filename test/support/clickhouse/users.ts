@@ -1,4 +1,4 @@
-/** Users of a ClickHouse server, as its configuration names them. */
+/** Users of a ClickHouse server, from its configuration. */
 
 export interface UserOptions {
   /** XML of the settings in the user's profile. */

@@ -1,5 +1,5 @@
 /**
- * Downloads a large file in a process of its own and tells its speed and memory:
+ * Downloads a large file in its own process and prints speed and memory:
  * `npm run test:big-download -- [--mib 2048]`. The file is sparse; a download does not look into it.
  */
 import { spawn } from 'node:child_process';

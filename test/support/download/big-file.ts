@@ -1,4 +1,4 @@
-/** Files of many bytes and few rows, so that several blocks, or a long download, cost a test little. */
+/** Files of many bytes and few rows, which make several blocks or a long download cheap for a test. */
 import { randomFillSync } from 'node:crypto';
 import { join } from 'node:path';
 import { type CompressOptions, compressTo } from '../../../src/sandbox/data/compress.ts';

@@ -1,4 +1,4 @@
-/** A proxy of HTTP on a real socket: CONNECT for https, absolute URLs for http, with a password where asked for. */
+/** An HTTP proxy on a real socket: CONNECT for https, absolute URLs for http, with an optional password. */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';

@@ -1,4 +1,7 @@
-/** A process that downloads, to be killed or starved: `node downloader.ts <url> <key> <dataDir> [stallMs]`. Prints what it read, then its end. */
+/**
+ * A downloading process for tests to kill or starve: `node downloader.ts <url> <key> <dataDir> [stallMs]`. Prints what it
+ * read, then its end.
+ */
 import { connector, download } from './downloads.ts';
 
 const [url = '', apiKey = '', dataDir = '', stallMs = '5000'] = process.argv.slice(2);

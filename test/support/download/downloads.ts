@@ -1,4 +1,4 @@
-/** The connector against any server of files, with short waits, and what a download of it came to. */
+/** Runs the connector against any file server, with short waits, and reports the outcome of a download. */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';

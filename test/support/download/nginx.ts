@@ -1,4 +1,4 @@
-/** nginx as a server of one file: independent of this project, with ranges, and with its limits switched on. */
+/** nginx serving one file: independent of this project, with ranges and with its limits enabled. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';

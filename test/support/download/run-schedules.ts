@@ -1,4 +1,4 @@
-/** `npm run test:download -- [--seed n] [--runs n]`: more schedules of misfortune than the tests run, or one again. */
+/** `npm run test:download -- [--seed n] [--runs n]`: runs more fault schedules than the tests do, or repeats one. */
 import { parseArgs } from 'node:util';
 import { runSchedules } from './schedule.ts';
 

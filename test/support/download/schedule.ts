@@ -1,4 +1,4 @@
-/** A download under misfortune drawn from a seed: cuts, stalls, lies, restarts, kills and replaced files. */
+/** A download under faults drawn from a seed: cuts, stalls, lies, restarts, kills and replaced files. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** What a key, a subscription and a service can be like, and what domainsync tells of each. */
+/** The states of a key, a subscription and a service, and what domainsync reports for each. */
 import type { FaultRule } from '../../../src/sandbox/server/faults.ts';
 
 export const KEY = 'sandbox_0123456789abcdef';

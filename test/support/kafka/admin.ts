@@ -1,4 +1,4 @@
-/** What tests do to topics behind the product's back, by kafkajs' own admin client. */
+/** Tests' own changes to topics, behind the product's back, through kafkajs' admin client. */
 import kafkajs, { type Admin, type ITopicConfig } from 'kafkajs';
 import { expect } from 'vitest';
 

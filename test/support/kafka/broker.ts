@@ -1,6 +1,6 @@
 /**
- * A real Kafka broker: its jars from Maven Central, kept in a folder that git ignores; one node that is broker and
- * controller, on free ports, in a temporary folder. DOMAINSYNC_TEST_KAFKA names one that runs already, as `host:port`.
+ * A real Kafka broker: one node as broker and controller, on free ports, in a temporary folder. Its jars come from Maven
+ * Central and stay in a folder that git ignores. DOMAINSYNC_TEST_KAFKA names a running broker instead, as `host:port`.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';

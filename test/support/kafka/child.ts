@@ -1,4 +1,4 @@
-/** One run of a Kafka pipeline in a process of its own, with small blocks and transactions: to be killed. */
+/** One run of a Kafka pipeline in its own process, with small blocks and transactions, for tests to kill. */
 import { setMaxListeners } from 'node:events';
 import { ClickHousePublishedIndex } from '../../../connectors/clickhouse/published/index.ts';
 import { Server } from '../../../connectors/clickhouse/server/client.ts';

@@ -1,4 +1,4 @@
-/** Three files of one dataset, and the messages that each must bring: written from docs/contract.md, "Kafka". */
+/** Three files of one dataset, and the messages that each must produce, written from docs/contract.md, "Kafka". */
 import { COLUMN_NAMES } from '../oracle/oracle.ts';
 
 const MAPS = new Set(['technologies', 'dns_records', 'social_networks', 'unparsed']);

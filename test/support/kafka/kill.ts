@@ -1,6 +1,6 @@
 /**
- * Kills of domainsync and of the broker in the middle of publishing three files, and what consumers saw in the end.
- * `npm run test:kill-kafka -- --seed n --kills n`: of domainsync; of the broker a tenth as many.
+ * Kills domainsync and the broker while three files are published, and checks what consumers saw in the end.
+ * `npm run test:kill-kafka -- --seed n --kills n`: kills domainsync n times, and the broker a tenth as often.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

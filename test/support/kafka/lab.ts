@@ -1,4 +1,4 @@
-/** A broker and a ClickHouse server for one test file, and the Kafka destination run against them in this process. */
+/** A broker and a ClickHouse server for one test file. The Kafka destination runs against them in this process. */
 import { ClickHousePublishedIndex } from '../../../connectors/clickhouse/published/index.ts';
 import { type Kafka, openKafka } from '../../../connectors/kafka/index.ts';
 import type { KafkaDestinationOptions } from '../../../connectors/kafka/options.ts';

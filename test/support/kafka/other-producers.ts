@@ -1,4 +1,4 @@
-/** Another producer of a topic that domainsync publishes to, and whether its messages reach those who read it. */
+/** Another producer of a topic that domainsync publishes to, and whether its messages reach consumers. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { until } from '../until.ts';

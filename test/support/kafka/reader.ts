@@ -1,4 +1,4 @@
-/** What a topic holds, read by a client that is not the product's: kcat, committed messages only. */
+/** Reads a topic's committed messages with kcat, a client independent of the product's. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 

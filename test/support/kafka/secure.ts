@@ -1,4 +1,4 @@
-/** A broker that asks for TLS and SCRAM. Its user alice, with the password `alice-secret`, may do everything, others nothing. */
+/** A broker that requires TLS and SCRAM. Its user alice, with the password `alice-secret`, may do everything, others nothing. */
 import type { BrokerOptions } from './broker.ts';
 
 /** @param of the broker's certificate and its key, as PEM. @param users who has the password `<name>-secret` */

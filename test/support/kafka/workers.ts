@@ -1,4 +1,4 @@
-/** Workers whose pipeline `dns` publishes to a topic, from files of files.ts that a sandbox serves. */
+/** Workers whose pipeline `dns` publishes to a topic. A sandbox serves them the files of files.ts. */
 import { zstdCompressSync } from 'node:zlib';
 import type { LiveRun, News } from '../../../src/worker/redis/records.ts';
 import type { TestRedis } from '../worker/redis.ts';

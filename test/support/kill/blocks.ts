@@ -1,4 +1,4 @@
-/** Counts the blocks that were sent, from what the proxy saw: none may be sent again once its record has landed. */
+/** Counts sent blocks from the proxy's statements. No block may be sent again once its record has landed. */
 import type { Statement } from '../clickhouse/proxy.ts';
 
 export class BlockLedger {

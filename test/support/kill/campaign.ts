@@ -1,6 +1,6 @@
 /**
- * Rounds of loads under kills. Each round loads the same files one after the other into a table of its own; each load is
- * struck several times, then left in peace, and must end as it does in a round without kills. A reader looks on.
+ * Rounds of loads under kills. Each round loads the same files one after the other into its own table. Each load is struck
+ * several times, then left alone, and must end as in a round without kills. A reader polls throughout.
  */
 import { rm } from 'node:fs/promises';
 import { type ServerProject, withServerProject } from '../clickhouse/project.ts';

@@ -1,4 +1,4 @@
-/** The files of a kill test: snapshots of the sandbox's world, in several blocks each, with all that a file can have. */
+/** The files of a kill test: snapshots of the sandbox's world, of several blocks each, with everything a file can have. */
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Faults for a file of `size` bytes, drawn by a seeded source of numbers. */
+/** Faults for a file of `size` bytes, drawn from a seeded generator. */
 import type { Fault } from '../../../src/sandbox/server/faults.ts';
 
 /** Numbers in [0, 1). */

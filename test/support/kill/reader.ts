@@ -1,4 +1,4 @@
-/** A reader of `<table>_live` that polls all the while, and knows every state that it may see. */
+/** A reader that polls `<table>_live` continuously and knows every state that it may see. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerProject } from '../clickhouse/project.ts';
 import { StatementError } from '../clickhouse/server.ts';

@@ -1,4 +1,4 @@
-/** What strikes a run, drawn from a seed: who dies, when, and for how long ClickHouse stays down. */
+/** A run's strikes, drawn from a seed: which process dies, when, and for how long ClickHouse stays down. */
 import { type Draw, pick } from './misfortune.ts';
 
 /** `answer`: nobody dies, but an answer is lost on its way. */

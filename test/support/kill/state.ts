@@ -1,4 +1,4 @@
-/** All that a load leaves, but for what starts with `_`: to compare with an undisturbed run. */
+/** Everything that a load leaves, except names starting with `_`, to compare with an undisturbed run. */
 import type { ServerProject } from '../clickhouse/project.ts';
 import { STATE_SQL } from './reader.ts';
 

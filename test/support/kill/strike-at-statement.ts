@@ -1,4 +1,4 @@
-/** Runs of this process that are hit at a chosen statement: killed there, or held up while another run takes over. */
+/** Runs in this process, struck at a chosen statement: killed there, or held up while another run takes over. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Server } from '../../../connectors/clickhouse/server/client.ts';
 import { DomainsyncError } from '../../../src/common/errors.ts';

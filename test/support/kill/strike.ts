@@ -1,4 +1,4 @@
-/** One run of domainsync, and the strike that it is hit by. */
+/** One run of domainsync, and its strike. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ServerProject } from '../clickhouse/project.ts';
 import type { Statement, Verdict, Watcher } from '../clickhouse/proxy.ts';

@@ -1,4 +1,4 @@
-/** Certificates of a CA of one's own, made for a test: X.509 in as few lines as it takes. */
+/** Certificates from a CA made for a test: minimal X.509. */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 
 /** DER: a tag, the length, the content. */

@@ -1,4 +1,4 @@
-/** A TCP proxy that can go silent: what a server that hangs, or a network that lost its way, looks like. */
+/** A TCP proxy that can go silent, like a hanging server or a broken network. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 

@@ -1,4 +1,4 @@
-/** TLS in front of a plain server, as a company puts it there: ends the encryption and passes the bytes on. */
+/** A TLS proxy in front of a plain server, as companies run it: terminates TLS and passes the bytes on. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { createServer } from 'node:tls';

@@ -1,4 +1,4 @@
-/** A table's rows, read without loss, against what the oracle expects. */
+/** Compares a table's rows, read without loss, with the oracle's. */
 import { canonicalJson, hasBlanks, type JsonText } from './json.ts';
 import { COLUMN_NAMES, type Expected, type ExpectedFile } from './oracle.ts';
 

@@ -1,4 +1,4 @@
-/** docs/contract.md, "ClickHouse", `<table>_changes`: what a later file changes, from the expected rows of both. */
+/** docs/contract.md, "ClickHouse", `<table>_changes`: a later file's changes, from the expected rows of both files. */
 import { canonicalJson } from './json.ts';
 import { COLUMN_NAMES, type Expected, type ExpectedFile, type ExpectedRow } from './oracle.ts';
 

@@ -1,4 +1,4 @@
-/** JSON for the oracle: parsed with JSON.parse, which is RFC 8259 and lets the later of two equal keys count. */
+/** JSON for the oracle, parsed with JSON.parse: it follows RFC 8259 and lets the later of two equal keys count. */
 
 /** A value that the table must hold as JSON text: any text that parses to the same value, without blanks in between. */
 export interface JsonText {

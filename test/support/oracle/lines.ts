@@ -1,4 +1,4 @@
-/** docs/contract.md, "Lines" and "Rejected lines": the lines of a file's decompressed bytes, each a row or a reject. */
+/** docs/contract.md, "Lines" and "Rejected lines": splits a file's decompressed bytes into lines, each a row or a reject. */
 import { parseJson } from './json.ts';
 
 export interface ExpectedReject {

@@ -1,4 +1,4 @@
-/** Files with every odd shape of docs/contract.md, "Rows", among ordinary rows, in snapshots that follow one another. */
+/** Files with every odd shape of docs/contract.md, "Rows", among ordinary rows, in consecutive snapshots. */
 import { generateRows, lineOf } from '../../../src/sandbox/data/generate.ts';
 import { createWorld } from '../../../src/sandbox/data/world.ts';
 import { random } from '../download/zst.ts';

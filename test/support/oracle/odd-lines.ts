@@ -1,4 +1,4 @@
-/** Domains, and lines that are no rows, on both sides of every clause of docs/contract.md, "Rows", on them. */
+/** Domains, and lines that are no rows, on both sides of every clause about them in docs/contract.md, "Rows". */
 import { texts } from './odd-values.ts';
 
 const LONG_LABELS = `${'a'.repeat(63)}.`.repeat(3);

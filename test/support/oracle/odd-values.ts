@@ -1,6 +1,6 @@
 /**
- * Values as JSON texts, for every clause of docs/contract.md, "Rows", on both of its sides. Neighbours are what a later file
- * changes one into: null beside 0, a value beside another text of itself.
+ * Values as JSON texts, on both sides of every clause of docs/contract.md, "Rows". A later file changes a value into its
+ * neighbour: null beside 0, a value beside another spelling of it.
  */
 
 /** The texts of a list: between them a bar with blanks, or a line end. */

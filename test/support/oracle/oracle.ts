@@ -1,6 +1,6 @@
 /**
- * The rules of docs/contract.md, "Rows", once more, independent of the product: which rows a file gives, and which lines it loses. Written
- * from the contract's words for clarity; nothing of src/rows or src/encode is used.
+ * The rules of docs/contract.md, "Rows", independent of the product: which rows a file gives, and which lines it loses. Written for
+ * clarity from the contract's text; uses nothing from src/rows or src/encode.
  */
 import type { JsonText } from './json.ts';
 import { type ExpectedReject, readLines } from './lines.ts';

@@ -1,4 +1,4 @@
-/** The rules of docs/contract.md, "Rows", for one value each, from its text alone. `undefined`: the value does not fit. */
+/** The rules of docs/contract.md, "Rows", for single values, written from its text alone. `undefined`: the value does not fit. */
 import type { JsonText } from './json.ts';
 
 type Members = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-/** Workers, a Redis and a service that are treated badly, and what must hold all the same. */
+/** Faults for workers, a Redis and a service, and the guarantees that must still hold. */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { decompress } from '@mongodb-js/zstd';

@@ -1,4 +1,4 @@
-/** The command line with other times for the worker: `child.ts <times as JSON> <arguments>`. */
+/** The command line with different worker times: `child.ts <times as JSON> <arguments>`. */
 import { main } from '../../../src/cli.ts';
 import type { Times } from '../../../src/worker/times.ts';
 

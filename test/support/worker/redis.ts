@@ -1,4 +1,4 @@
-/** A real Redis of its own on a free port, that keeps its data over restarts as a careful user would have it. */
+/** A real Redis on a free port. It keeps its data over restarts, as a careful user would configure it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';

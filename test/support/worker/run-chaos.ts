@@ -1,4 +1,4 @@
-/** `npm run test:worker -- [--seed n] [--runs n] [--rounds n]`: more chaos than the tests run, or one again. */
+/** `npm run test:worker -- [--seed n] [--runs n] [--rounds n]`: runs more chaos than the tests do, or repeats one run. */
 import { parseArgs } from 'node:util';
 import { chaos } from './chaos.ts';
 

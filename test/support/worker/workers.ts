@@ -1,4 +1,4 @@
-/** A project with a Redis of its own, and workers that run in it as processes of their own. */
+/** A project with its own Redis, and workers that run in it as separate processes. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';

@@ -1,8 +1,8 @@
-/** Linear memory: bytes that grow at their end, and copies in steps of 16 bytes. */
+/** Linear memory: buffers that grow at the end, and copies in steps of 16 bytes. */
 
 /**
- * So many bytes behind every text may be read, and behind every copy written: both go in whole steps. `Growing` has them behind
- * all room that it is asked for; what is allocated otherwise, for texts to lie in, asks for them.
+ * Bytes that may be read past every text and written past every copy: both work in whole steps. `Growing` adds them to
+ * all requested room; other allocations for texts must add them.
  */
 export const SLACK: usize = 32;
 const FIRST_ROOM: usize = 4096;
@@ -15,7 +15,7 @@ export function copyText(to: usize, from: usize, length: usize): void {
   for (let done: usize = 16; done < length; done += 16) v128.store(to + done, v128.load(from + done));
 }
 
-/** Whether so many bytes, four at least, are the same in two places. */
+/** Whether `length` bytes, at least four, are equal at two places. */
 export function sameBytes(a: usize, b: usize, length: usize): bool {
   if (length < 16) {
     if (length < 8) {
@@ -33,7 +33,7 @@ export function sameBytes(a: usize, b: usize, length: usize): bool {
   return !v128.any_true(v128.xor(v128.load(a + last), v128.load(b + last)));
 }
 
-/** The order of two texts by their bytes: below 0, 0, above 0. */
+/** Compares two texts by their bytes: below 0, 0, above 0. */
 export function compareBytes(a: usize, aLength: usize, b: usize, bLength: usize): i32 {
   const shorter = min(aLength, bLength);
   for (let at: usize = 0; at < shorter; at++) {
@@ -44,8 +44,8 @@ export function compareBytes(a: usize, aLength: usize, b: usize, bLength: usize)
 }
 
 /**
- * Bytes that grow at their end; their memory is kept when they are taken. `keep` draws a line behind what is to stay, `drop`
- * goes back to it. Unmanaged, so that several can lie in one piece of memory: see `Growing.at`.
+ * A buffer that grows at the end and keeps its memory when its bytes are taken. `keep` marks the end of the bytes to stay;
+ * `drop` goes back to the mark. Unmanaged, so that several can lie in one piece of memory: see `Growing.at`.
  */
 @final
 @unmanaged
@@ -59,7 +59,7 @@ export class Growing {
     Growing.at(changetype<usize>(this));
   }
 
-  /** Those whose own fields, of offsetof<Growing>() bytes, are to be at `place`: it begins them. */
+  /** Initialises a buffer whose own fields, of offsetof<Growing>() bytes, lie at `place`. */
   static at(place: usize): Growing {
     const made = changetype<Growing>(place);
     made.start = heap.alloc(FIRST_ROOM + SLACK);
@@ -74,7 +74,7 @@ export class Growing {
   }
 
   /**
-   * Makes room for so many bytes behind the end, and SLACK behind them. What was a place in these bytes is none any more.
+   * Makes room for this many bytes after the end, plus SLACK. Invalidates places in this buffer.
    * @returns the end
    */
   @inline

@@ -1,4 +1,4 @@
-/** Characters of ASCII by their names, words of JSON, and small letters. */
+/** ASCII characters by name, words of JSON, and lower case. */
 export const TAB: u8 = 0x09;
 export const LF: u8 = 0x0a;
 export const CR: u8 = 0x0d;
@@ -23,15 +23,15 @@ export const LOWER_U: u8 = 0x75;
 export const OPEN_BRACE: u8 = 0x7b;
 export const CLOSE_BRACE: u8 = 0x7d;
 
-/** Four letters of JSON's literals as one number: `null`, `true` and `fals`. */
+/** The first four letters of JSON's literals as numbers: `null`, `true` and `fals`. */
 export const NULL_WORD: u32 = 0x6c6c756e;
 export const TRUE_WORD: u32 = 0x65757274;
 export const FALS_WORD: u32 = 0x736c6166;
 
-/** Makes a capital of ASCII small; only of `E` it makes an `e`. */
+/** Turns an ASCII capital into lower case. Only `E` becomes `e`. */
 export const CASE_BIT: u8 = 0x20;
 
-/** A capital of ASCII as a small letter, any other byte as it is. */
+/** An ASCII capital in lower case, any other byte unchanged. */
 // @ts-ignore: decorator
 @inline
 export function small(byte: u8): u8 {

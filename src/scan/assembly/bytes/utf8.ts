@@ -1,6 +1,6 @@
 /** UTF-8 (RFC 3629, section 4). */
 
-/** Whether bytes are valid UTF-8: no character is spelt too long, none is a surrogate or beyond U+10FFFF, none is cut off. */
+/** Whether bytes are valid UTF-8: no overlong encoding, no surrogate, no character beyond U+10FFFF, none cut off. */
 export function isUtf8(start: usize, end: usize): bool {
   let at = start;
   while (at < end) {

@@ -1,15 +1,15 @@
-/** Escapes in JSON strings (RFC 8259, section 7), and texts that are spelt anew. */
+/** Escapes in JSON strings (RFC 8259, section 7), and respelling of texts. */
 import { BACKSLASH, CASE_BIT, CR, LF, LOWER_A, LOWER_U, QUOTE, SLASH, SPACE, TAB, ZERO } from '../bytes/characters';
 import { Growing } from '../bytes/bytes';
 
-/** `\uXXXX`; a character in UTF-8 is shorter. */
+/** `\uXXXX`. A character in UTF-8 is shorter. */
 export const LONGEST_ESCAPE: usize = 6;
 /** `\u00` as a word. */
 const UNIT_START: u32 = 0x3030755c;
 
-/** What a byte behind a backslash stands for; 0 for `u`, and for all that may not stand there. */
+/** The meaning of a byte after a backslash; 0 for `u` and for invalid bytes. */
 const meanings = heap.alloc(256);
-/** What stands behind a backslash for a byte; 0 where there is no such escape. */
+/** The letter of a byte's short escape; 0 if it has none. */
 const shorts = heap.alloc(256);
 memory.fill(meanings, 0, 256);
 memory.fill(shorts, 0, 256);
@@ -27,13 +27,13 @@ function meaning(letter: u8, character: u8): void {
   store<u8>(shorts + character, letter);
 }
 
-/** Quotes, backslashes, and the last control character, 16 of each: the engine reads them faster than it makes them. */
+/** 16 each of quotes, backslashes and the last control character. The engine loads them faster than it builds them. */
 const patterns = memory.data(48);
 memory.fill(patterns, QUOTE, 16);
 memory.fill(patterns + 16, BACKSLASH, 16);
 memory.fill(patterns + 32, SPACE - 1, 16);
 
-/** Which of 16 bytes, a bit for each, may not stand in a JSON string as they are: quotes, backslashes, control characters. */
+/** A bit for each of 16 bytes that a JSON string must escape: quotes, backslashes, control characters. */
 // @ts-ignore: decorator
 @inline
 export function specialsOf(bytes: v128): i32 {
@@ -43,19 +43,19 @@ export function specialsOf(bytes: v128): i32 {
   return i8x16.bitmask(v128.or(v128.or(quotes, backslashes), controls));
 }
 
-/** Whether a byte may stand behind a backslash, without digits behind it. */
+/** Whether a byte after a backslash forms an escape without digits. */
 // @ts-ignore: decorator
 @inline
 export function isSimpleEscape(byte: u8): bool {
   return load<u8>(meanings + byte) != 0;
 }
 
-/** The UTF-16 unit of four hexadecimal digits; below 0 when they are none. */
+/** The UTF-16 unit of four hexadecimal digits; below 0 if they are none. */
 export function hexUnit(at: usize): i32 {
   return (hexDigit(at) << 12) | (hexDigit(at + 1) << 8) | (hexDigit(at + 2) << 4) | hexDigit(at + 3);
 }
 
-/** -1 for no digit, and -1 shifted is negative still. */
+/** -1 for no digit. -1 stays negative when shifted. */
 function hexDigit(at: usize): i32 {
   const byte = <i32>load<u8>(at);
   const digit = byte - ZERO;
@@ -64,7 +64,7 @@ function hexDigit(at: usize): i32 {
   return letter >= 0 && letter < 6 ? letter + 10 : -1;
 }
 
-/** Appends what a string says that was scanned. */
+/** Appends the text of a scanned string. */
 export function unescape(to: Growing, start: usize, end: usize): void {
   to.reserve(end - start);
   let at = start;
@@ -83,7 +83,7 @@ export function unescape(to: Growing, start: usize, end: usize): void {
   }
 }
 
-/** Appends a string that was scanned, with its quotes, each character spelt as JSON.stringify does. @returns the place behind it */
+/** Appends a scanned string with its quotes, each character spelt as by JSON.stringify. @returns the place after it */
 export function respell(to: Growing, start: usize): usize {
   to.byte(QUOTE);
   let at = start + 1;
@@ -109,14 +109,14 @@ export function respell(to: Growing, start: usize): usize {
   }
 }
 
-/** Writes a text as JSON.stringify spells it: LONGEST_ESCAPE bytes for each of its own at most. @returns the place behind it */
+/** Writes a text as JSON.stringify spells it: at most LONGEST_ESCAPE bytes for each input byte. @returns the place after it */
 export function writeEscaped(to: usize, start: usize, end: usize): usize {
   let out = to;
   let at = start;
   while (at < end) {
     const bytes = v128.load(at);
     v128.store(out, bytes);
-    // The bit behind the last byte's: where there is nothing special.
+    // The bit after the last byte's stops the count if no byte is special.
     const ordinary = min<usize>(<usize>ctz(specialsOf(bytes) | 0x10000), end - at);
     out += ordinary;
     at += ordinary;
@@ -128,7 +128,7 @@ export function writeEscaped(to: usize, start: usize, end: usize): usize {
   return out;
 }
 
-/** Writes a character of ASCII as it stands in a JSON string: LONGEST_ESCAPE bytes at most. @returns the place behind it */
+/** Writes an ASCII character as in a JSON string: at most LONGEST_ESCAPE bytes. @returns the place after it */
 // @ts-ignore: decorator
 @inline
 function writeEscape(at: usize, character: u8): usize {
@@ -139,7 +139,7 @@ function writeEscape(at: usize, character: u8): usize {
   return at + 2;
 }
 
-/** The same for one that has no short escape. */
+/** The same for a character without a short escape. */
 function writeLong(at: usize, character: u8): usize {
   if (character >= SPACE) {
     store<u8>(at, character);
@@ -152,7 +152,7 @@ function writeLong(at: usize, character: u8): usize {
   return at + LONGEST_ESCAPE;
 }
 
-/** The character that an escape or a pair of them says. */
+/** The code point of an escape or a pair of escapes. */
 function codePointAt(at: usize): i32 {
   const unit = hexUnit(at + 2);
   return isSurrogate(unit) ? 0x10000 + ((unit - 0xd800) << 10) + (hexUnit(at + 8) - 0xdc00) : unit;

@@ -1,11 +1,11 @@
 /**
- * Whether two keys of an object may be alike: only then is it worth looking closer. The hashes of the objects that are open lie
- * one behind the other.
+ * Tells whether two keys of an object may be equal, so that only such keys need a closer look. The hashes of open objects
+ * lie one after the other.
  */
 import { SLACK } from '../bytes/bytes';
 
 const HASH: usize = 4;
-/** Of all objects that are open at once. */
+/** Limit over all objects open at once. */
 const MAX_HASHES: usize = 1024;
 
 const hashes = heap.alloc(HASH * MAX_HASHES + SLACK);
@@ -17,24 +17,24 @@ export function forgetKeyHashes(): void {
   top = hashes;
 }
 
-/** Begins an object. @returns where its hashes are */
+/** Begins an object. @returns where its hashes begin */
 export function clearKeyHashes(): usize {
   return top;
 }
 
-/** Ends it. */
+/** Ends an object. */
 export function dropKeyHashes(own: usize): void {
   top = own;
 }
 
-/** Adds a key. @returns whether one like it may have been added since `own`; true too where there are too many to tell */
+/** Adds a key. @returns whether an equal key may have been added since `own`; also true if there are too many to tell */
 export function isAgain(own: usize, start: usize, end: usize): bool {
   if (top == limit) return true;
   const hash = hashOf(start, end - start);
   const wanted = i32x4.splat(hash);
   for (let at = own; at < top; at += 16) {
     const found = i32x4.bitmask(i32x4.eq(v128.load(at), wanted));
-    // What lies behind the last is of no object that is open.
+    // Hashes after the last belong to no open object.
     if (found != 0 && at + HASH * <usize>ctz(found) < top) return true;
   }
   store<i32>(top, hash);
@@ -42,7 +42,7 @@ export function isAgain(own: usize, start: usize, end: usize): bool {
   return false;
 }
 
-/** Of the length, the first and the last eight bytes. */
+/** Hashes the length, the first and the last eight bytes. */
 function hashOf(start: usize, length: usize): i32 {
   const first = load<u64>(start);
   let mixed: u64;

@@ -1,44 +1,44 @@
 /**
- * The source columns, each with a number from 1. The lines of a file have their keys in one order nearly always, some left out: so
- * each key remembers which one followed it, and the next key of a line is compared with that one; only a surprise costs a search.
+ * The source columns, numbered from 1. The lines of a file nearly always have their keys in one order, with some left out. So
+ * each key remembers its successor, and the next key of a line is compared with that one. Only a mismatch costs a search.
  */
 import { COLON, QUOTE } from '../bytes/characters';
 import { SLACK, copyText, sameBytes } from '../bytes/bytes';
 import { scanString, stringFlags } from './strings';
 import { ESCAPED, NOT_TAKEN } from './tape';
 
-/** Stands before a line's first key; and no key. */
+/** The predecessor of a line's first key; also means no key. */
 export const NO_KEY: u32 = 0;
-/** A file of more is none of ours: the lines that have the others are not taken. */
+/** Files of the service have fewer. Lines with keys beyond this are not taken. */
 export const MAX_KEYS: u32 = 256;
 const TEXT_BYTES: usize = 64 * 1024;
-/** How many of the keys that may be left out are tried before a key is searched for. */
+/** Number of expected keys tried, and skipped as left out, before a search. */
 const MOST_LEFT_OUT: i32 = 8;
 /** Two quotes and a colon. */
 const PUNCTUATION: usize = 3;
 
-/** Of each key: where it stands as in a line, `"Domain":`; so many bytes; the key that followed it; how deep its values are recorded. */
+/** For each key: the place of its spelling in a line, `"Domain":`; its bytes; the key that followed; how deep to record its values. */
 const FIELDS: usize = 16;
 const keys = heap.alloc(FIELDS * (MAX_KEYS + 1));
 const texts = heap.alloc(TEXT_BYTES + SLACK);
 let textsEnd: usize = texts;
-/** The numbers of keys go up to this one. */
+/** The highest key number. */
 export let keyCount: u32 = 0;
-/** Behind the key that was searched for last. */
+/** The place after the key of the last search. */
 export let behindKey: usize = 0;
 
-/** Those that were listed; the others were met in lines. */
+/** Number of listed keys. The others come from lines. */
 let listed: u32 = 0;
 let listedEnd: usize = texts;
 
-/** Adds a key that lies somewhere without quotes. Called in the order of the numbers, before the first line. */
+/** Adds a key that lies at `start` without quotes. Called in the order of the numbers, before the first line. */
 export function listKey(start: usize, length: usize, recorded: i32): void {
   addKey(start, length, recorded);
   listed = keyCount;
   listedEnd = textsEnd;
 }
 
-/** Forgets the keys that were met in lines. */
+/** Forgets the keys from lines. */
 export function forgetKeys(): void {
   keyCount = listed;
   textsEnd = listedEnd;
@@ -51,7 +51,7 @@ export function recordedOf(id: u32): i32 {
   return load<i32>(keys + FIELDS * id, 12);
 }
 
-/** Where its name stands, without quotes. */
+/** The place of a key's name, without quotes. */
 export function nameStart(id: u32): usize {
   return load<u32>(keys + FIELDS * id) + 1;
 }
@@ -60,14 +60,14 @@ export function nameLength(id: u32): usize {
   return keyLength(id) - PUNCTUATION;
 }
 
-/** Bytes of the key as it stands in a line, with its quotes and the colon. */
+/** Bytes of the key as in a line, with quotes and colon. */
 // @ts-ignore: decorator
 @inline
 export function keyLength(id: u32): usize {
   return load<u32>(keys + FIELDS * id, 4);
 }
 
-/** The key that stands at `at`, quotes, colon and all, if it is one that is expected after `previous`; otherwise NO_KEY. */
+/** The key at `at`, with quotes and colon, if it is expected after `previous`; otherwise NO_KEY. */
 export function predictKey(previous: u32, at: usize): u32 {
   let id = previous;
   for (let tried = 0; tried < MOST_LEFT_OUT; tried++) {
@@ -78,7 +78,10 @@ export function predictKey(previous: u32, at: usize): u32 {
   return NO_KEY;
 }
 
-/** The number of the key whose quote must stand at `at`, a new one for a new key; NO_KEY where it is not taken. It is expected after `previous` from now on. */
+/**
+ * The number of the key whose quote must be at `at`: a new number for a new key, NO_KEY if it is not taken. From then on
+ * the key is expected after `previous`.
+ */
 export function findKey(previous: u32, at: usize): u32 {
   behindKey = scanString(at, false);
   if (behindKey == NOT_TAKEN || (stringFlags & ESCAPED) != 0) return NO_KEY;
@@ -86,7 +89,7 @@ export function findKey(previous: u32, at: usize): u32 {
   let id: u32 = 1;
   while (id <= keyCount && !(nameLength(id) == length && sameName(nameStart(id), at + 1, length))) id++;
   if (id > keyCount && !addKey(at + 1, length, 0)) return NO_KEY;
-  // An empty name is too short to be compared.
+  // An empty name is too short to compare.
   if (length > 0) store<u32>(keys + FIELDS * previous, id, 8);
   return id;
 }

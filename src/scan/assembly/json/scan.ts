@@ -1,7 +1,7 @@
 /**
- * JSON values from bytes (RFC 8259), onto the tape. What is taken, JSON.parse takes with the same meaning; what is not may still
- * be JSON: nesting deeper than MAX_DEPTH, unpaired surrogates. An LF stands behind the line: it ends every token and is no white
- * space here. Bytes that are not ASCII stand in strings alone, where they are valid UTF-8.
+ * Scans JSON values from bytes (RFC 8259) onto the tape. JSON.parse accepts every taken value with the same meaning. A value
+ * not taken may still be JSON: nesting deeper than MAX_DEPTH, unpaired surrogates. An LF follows the line: it ends every token
+ * and is no white space here. Bytes beyond ASCII are valid only in strings, as UTF-8.
  */
 import {
   CASE_BIT,
@@ -46,9 +46,9 @@ import {
   untidy,
 } from './tape';
 
-/** The stack is the engine's: it must not run out. */
+/** Recursion uses the engine's stack, which must not overflow. */
 const MAX_DEPTH: i32 = 128;
-/** Up to so many significant digits a decimal is its double's shortest spelling, if it has no zeros to spare. */
+/** A decimal with at most this many significant digits and no superfluous zeros is its double's shortest spelling. */
 const SAFE_DIGITS: usize = 15;
 /** JavaScript writes smaller numbers with an exponent. */
 const MAX_LEADING_ZEROS: usize = 5;
@@ -59,7 +59,7 @@ export function clearScan(): void {
   forgetKeyHashes();
 }
 
-/** The first place from `at` on that is no white space. */
+/** The first place from `at` on without white space. */
 // @ts-ignore: decorator
 @inline
 export function skipSpace(at: usize): usize {
@@ -78,9 +78,9 @@ function skipWhite(start: usize): usize {
 }
 
 /**
- * Scans the value that begins at `at`.
- * @param recorded 0 and above: its token is added, and of containers so many levels of what they hold; below: none
- * @returns the place behind it, or NOT_TAKEN
+ * Scans the value at `at`.
+ * @param recorded from 0: adds the value's token, and this many levels of a container's contents; below 0: adds none
+ * @returns the place after it, or NOT_TAKEN
  */
 export function scanValue(at: usize, recorded: i32, depth: i32): usize {
   const byte = load<u8>(at);
@@ -135,8 +135,8 @@ function scanNumber(start: usize, recorded: bool): usize {
 }
 
 /**
- * Whether JavaScript writes an exponent so: `e`, a sign, no zeros in front, behind one digit and its fraction. It writes small
- * numbers so from 1e-7 on; those near the smallest double have fewer digits than they show.
+ * Whether JavaScript spells the exponent this way: one digit and its fraction, `e`, a sign, no leading zeros. It writes small
+ * numbers this way from 1e-7 down; those near the smallest double have fewer significant digits than they show.
  */
 function isOwnScale(first: usize, mark: usize, exponent: usize, end: usize): bool {
   if (load<u8>(mark) != LOWER_E || load<u8>(mark + 1) != DASH || end - exponent > 2) return false;
@@ -166,7 +166,7 @@ function scanObject(start: usize, recorded: i32, depth: i32): usize {
   const untidyBefore = untidy;
   const oddBefore = odd;
   const keys = clearKeyHashes();
-  // No JSON text is made of a map: its keys are compared when they are read (maps.ts).
+  // A map never becomes JSON text. Its keys are compared when they are read (maps.ts).
   const isMap = recorded > 0 && depth == 0;
   let at = skipSpace(start + 1);
   let byte = load<u8>(at);
@@ -194,7 +194,7 @@ function scanObject(start: usize, recorded: i32, depth: i32): usize {
   return at;
 }
 
-/** JavaScript puts keys that are integers before the others, and of two that are alike it keeps one. */
+/** JavaScript puts integer keys first and keeps one of two equal keys. */
 // @ts-ignore: decorator
 @inline
 function isOddKey(keys: usize, start: usize, end: usize): bool {

@@ -1,22 +1,22 @@
-/** Strings of JSON from bytes (RFC 8259, section 7), onto the tape. The LF behind the line ends the search in one that has no end. */
+/** Scans JSON strings from bytes (RFC 8259, section 7) onto the tape. The LF after the line ends the search in an unterminated one. */
 import { BACKSLASH, LOWER_U, QUOTE, SLASH } from '../bytes/characters';
 import { hexUnit, isSimpleEscape, specialsOf } from './escapes';
 import { ESCAPED, NOT_TAKEN, STRING, UNTIDY, addToken, countUntidy } from './tape';
 import { isUtf8 } from '../bytes/utf8';
 
-/** Bytes that are looked at together: nearly all strings end in the first so many, and the processor foresees it. */
+/** Bytes examined together. Nearly all strings end within the first step, and the processor predicts that. */
 const STEP: usize = 32;
 
-/** Flags of the string that was scanned last. */
+/** Flags of the last scanned string. */
 export let stringFlags: u32 = 0;
 
-/** Scans the string whose quote must stand at `start`. */
+/** Scans the string whose quote must be at `start`. */
 export function scanString(start: usize, recorded: bool): usize {
   if (load<u8>(start) != QUOTE) return NOT_TAKEN;
   const first = v128.load(start, 1);
   const second = v128.load(start, 17);
   const specials = specialsOf32(first, second);
-  // Nearly all are short, of ASCII, and without escapes.
+  // Nearly all are short ASCII without escapes.
   if (specials != 0 && i8x16.bitmask(v128.or(first, second)) == 0) {
     const end = start + 1 + <usize>ctz(specials);
     if (load<u8>(end) == QUOTE) return endString(STRING, start, end, recorded);
@@ -32,10 +32,10 @@ function endString(flags: u32, start: usize, end: usize, recorded: bool): usize 
   return end + 1;
 }
 
-/** The same for one of any length, with escapes and characters beyond ASCII. */
+/** The same for any length, with escapes and characters beyond ASCII. */
 function scanAnyString(start: usize, recorded: bool): usize {
   let flags = STRING;
-  // All that was looked at, mixed: a high bit tells of a character that is not ASCII.
+  // All bytes so far, ORed: a high bit means a character beyond ASCII.
   let met: v128 = i64x2.splat(0);
   let step = start + 1;
   while (true) {
@@ -55,7 +55,7 @@ function scanAnyString(start: usize, recorded: bool): usize {
       const behind = behindEscape(at);
       if (behind == NOT_TAKEN) return NOT_TAKEN;
       flags |= escapeFlags(at);
-      // A character that an escape has used up does not count again.
+      // Skip a character that an escape has consumed.
       if (behind < next) specials &= -1 << <u32>(behind - step);
       else {
         next = behind;
@@ -72,14 +72,14 @@ function specialsOf32(first: v128, second: v128): u32 {
   return <u32>specialsOf(first) | (<u32>specialsOf(second) << 16);
 }
 
-/** Behind the escape that must stand at `at`. */
+/** The place after the escape that must be at `at`. */
 // @ts-ignore: decorator
 @inline
 function behindEscape(at: usize): usize {
   return isSimpleEscape(load<u8>(at + 1)) ? at + 2 : behindUnits(at);
 }
 
-/** Flags of a string in which an escape stands at `at`. */
+/** Flags of a string with an escape at `at`. */
 // @ts-ignore: decorator
 @inline
 function escapeFlags(at: usize): u32 {
@@ -89,7 +89,7 @@ function escapeFlags(at: usize): u32 {
   return ESCAPED | UNTIDY;
 }
 
-/** Behind the `\uXXXX` that must stand at `at`, or the pair of surrogates. */
+/** The place after the `\uXXXX`, or the pair of surrogates, that must be at `at`. */
 function behindUnits(at: usize): usize {
   if (load<u8>(at + 1) != LOWER_U) return NOT_TAKEN;
   const unit = hexUnit(at + 2);

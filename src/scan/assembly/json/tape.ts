@@ -1,9 +1,9 @@
 /**
- * The tokens of one line, in its order. Those that an array or object holds follow it, the first right behind it, each other
- * where the one before says `next`, up to the container's own `next`. An object's are key, value, key, value.
+ * The tokens of one line, in its order. An array's or object's contents follow it: the first directly, each other one at the
+ * `next` of the one before, up to the container's own `next`. An object holds key, value, key, value.
  */
 
-/** Kinds of tokens. NONE stands for a value that is missing: address 0 holds zeros, and is its token. */
+/** Kinds of tokens. NONE is a missing value. Its token is address 0, which holds zeros. */
 export const NONE: u32 = 0;
 export const NULL: u32 = 1;
 export const TRUE: u32 = 2;
@@ -14,29 +14,29 @@ export const ARRAY: u32 = 6;
 export const OBJECT: u32 = 7;
 const KIND: u32 = 7;
 
-/** Flag of a string that has a backslash: its bytes are not yet its text. */
+/** Flag of a string with a backslash: its bytes are not its text. */
 export const ESCAPED: u32 = 8;
-/** Flag of a value whose JSON text is not the one that is stored: white space, or an escape that could be spelt otherwise. */
+/** Flag of a value whose JSON text differs from the stored one: white space, or an escape with another spelling. */
 export const UNTIDY: u32 = 16;
-/** Flag of a value whose JSON text is for JavaScript to write: a number that it spells otherwise, keys that it would reorder. */
+/** Flag of a value whose JSON text JavaScript must write: a number that it spells differently, keys that it reorders. */
 export const ODD: u32 = 32;
 
 /** No place: the value is not taken. */
 export const NOT_TAKEN: usize = 0;
 
-/** Bytes of a token: kind and flags, start, end, and the token behind it with all it holds. */
+/** Bytes of a token: kind and flags, start, end, and the token after it and its contents. */
 export const TOKEN: usize = 16;
 const MAX_TOKENS: usize = 64 * 1024;
 
 const tape = heap.alloc(MAX_TOKENS * TOKEN);
 const limit = tape + MAX_TOKENS * TOKEN;
 
-/** Where the next token will be. */
+/** The place of the next token. */
 export let top: usize = tape;
-/** More tokens came than there is room for: the line cannot be taken. */
+/** True if the tokens exceed the room: the line cannot be taken. */
 export let overflow: bool = false;
 
-/** What of the line so far is UNTIDY, and what is ODD, counted. */
+/** Numbers of UNTIDY and ODD items in the line so far. */
 export let untidy: u32 = 0;
 export let odd: u32 = 0;
 
@@ -60,7 +60,7 @@ export function countOdd(): void {
   odd += 1;
 }
 
-/** Adds a token. `start` and `end`: of a string what is between the quotes, of others the whole. */
+/** Adds a token. `start` and `end` enclose a string without its quotes, any other value as a whole. */
 // @ts-ignore: decorator
 @inline
 export function addToken(kindAndFlags: u32, start: usize, end: usize): void {
@@ -73,7 +73,7 @@ export function addToken(kindAndFlags: u32, start: usize, end: usize): void {
   else top = token + TOKEN;
 }
 
-/** Ends a container: every token added since it is in it. */
+/** Ends a container. It holds every token added since. */
 export function closeToken(token: usize, kindAndFlags: u32, end: usize): void {
   store<u32>(token, kindAndFlags);
   store<u32>(token, <u32>end, 8);

@@ -1,4 +1,4 @@
-/** The text of tokens, where it lies: in the line, or made anew in a scratch. What is read is good until the next is read. */
+/** The text of tokens, either in the line or built in a scratch buffer. A text is valid until the next one is read. */
 import { DOT, LETTER_A, LETTER_Z, QUOTE, SPACE, small } from '../bytes/characters';
 import { Growing } from '../bytes/bytes';
 import { respell, unescape } from './escapes';
@@ -6,10 +6,10 @@ import { ESCAPED, NUMBER, ODD, STRING, UNTIDY, endOf, kindOf, marksOf, startOf }
 
 const scratch = new Growing();
 
-/** The text that was read last. */
+/** The text read last. */
 export let textStart: usize = 0;
 export let textEnd: usize = 0;
-/** It holds no quote, backslash or control character: JSON may take it as it is. */
+/** True if it holds no quote, backslash or control character: JSON can hold it as it is. */
 export let textPlain: bool = true;
 
 function isAt(start: usize, end: usize, plain: bool): void {
@@ -27,7 +27,7 @@ export function readNothing(): void {
   isAt(0, 0, true);
 }
 
-/** What a string says. */
+/** Reads the text of a string. */
 // @ts-ignore: decorator
 @inline
 export function readString(token: usize): void {
@@ -44,12 +44,12 @@ function readEscaped(token: usize): void {
   isMade();
 }
 
-/** A number that is spelt as JavaScript does, or a literal: as it stands. */
+/** Reads a number in JavaScript's spelling, or a literal, as it stands. */
 export function readBare(token: usize): void {
   isAt(startOf(token), endOf(token), true);
 }
 
-/** JSON text as it is stored (docs/contract.md, "Rows"). @returns false for one that is ODD: nothing was read */
+/** Reads JSON text as stored (docs/contract.md, "Rows"). @returns false for an ODD value: nothing was read */
 export function readJson(token: usize): bool {
   const marks = marksOf(token);
   if ((marks & ODD) != 0) return false;
@@ -66,7 +66,7 @@ export function readJson(token: usize): bool {
   return true;
 }
 
-/** Without white space between tokens, and strings spelt in one way: another spelling of the same value is no change. */
+/** Removes white space between tokens and spells strings in one way, so that another spelling of the same value is no change. */
 function tidy(start: usize, end: usize): void {
   scratch.reserve(end - start);
   let at = start;
@@ -80,7 +80,7 @@ function tidy(start: usize, end: usize): void {
   }
 }
 
-/** A mail exchanger (docs/contract.md, "Maps"): the number, a space, the string. @returns false for a number that is ODD */
+/** Reads a mail exchanger (docs/contract.md, "Maps"): the number, a space, the string. @returns false for an ODD number */
 export function readPair(number: usize, string: usize): bool {
   if (marksOf(number) != NUMBER) return false;
   scratch.clear();
@@ -95,7 +95,7 @@ export function readPair(number: usize, string: usize): bool {
 
 const LONGEST_DOMAIN: usize = 253;
 
-/** The key (docs/contract.md, "Rows") from a string of visible ASCII. @returns false for any other value */
+/** Reads the key (docs/contract.md, "Rows") from a string of visible ASCII. @returns false for any other value */
 export function readDomain(token: usize): bool {
   if (marksOf(token) != STRING) return false;
   const start = startOf(token);
@@ -105,7 +105,7 @@ export function readDomain(token: usize): bool {
   let capitals = false;
   for (let at = start; at < end; at += 16) {
     const bytes = v128.load(at);
-    // Of the last step, what is behind the end does not count.
+    // In the last step, ignore bytes past the end.
     const counted = end - at >= 16 ? 0xffff : (1 << <i32>(end - at)) - 1;
     const visible = i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(0x21)), i8x16.splat(0x7f - 0x21));
     if ((i8x16.bitmask(visible) & counted) != counted) return false;
@@ -118,7 +118,7 @@ export function readDomain(token: usize): bool {
   return true;
 }
 
-/** The text in small letters, of ASCII. */
+/** Reads an ASCII text in lower case. */
 function lower(start: usize, end: usize): void {
   scratch.clear();
   scratch.reserve(end - start);

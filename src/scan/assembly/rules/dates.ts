@@ -1,14 +1,14 @@
 /** Dates and date-times of the source (docs/contract.md, "Dates"), as milliseconds since 1970, UTC. Twin: src/rows/dates.ts. */
 import { COLON, DASH, DOT, LETTER_T, LETTER_Z, PLUS, SPACE, ZERO } from '../bytes/characters';
 
-/** 1900-01-01, and the first moment too late: 2300-01-01. */
+/** The range: from 1900-01-01 to 2300-01-01, exclusive. */
 const EARLIEST: i64 = -2_208_988_800_000;
 const END: i64 = 10_413_792_000_000;
-/** An offset is less than a day: no other year can come to lie in the range. */
+/** An offset is less than a day, so no earlier year can reach the range. */
 const FIRST_YEAR: u32 = 1899;
 const LAST_YEAR: u32 = 2300;
 
-/** Of `YYYY-MM-DD`, and up to the seconds. */
+/** Lengths of `YYYY-MM-DD`, and of the text up to the seconds. */
 export const DATE_LENGTH: usize = 10;
 export const SECONDS_END: usize = 19;
 const MAX_FRACTION_DIGITS: usize = 9;
@@ -16,19 +16,19 @@ const MINUTE: i32 = 60_000;
 /** In milliseconds, as MINUTE is. */
 export const DAY: i64 = 86_400_000;
 
-/** What is no date or time of the form. No value that is one comes near it. */
+/** Marks a text without a valid date or time. No valid value comes near it. */
 export const NO_TIME: i64 = i64.MIN_VALUE;
 const FAULT: i32 = i32.MIN_VALUE;
 
 /** `00-00-00` and `00:00:00` as words. */
 const DATE_ZEROS: u64 = 0x30302d30302d3030;
 const TIME_ZEROS: u64 = 0x30303a30303a3030;
-/** No three pairs come to it. */
+/** No three pairs give this value. */
 const NO_PAIRS: u64 = u64.MAX_VALUE;
 
 /**
- * `YYYY-MM-DD`, or `YYYY-MM-DD[T ]hh:mm:ss[.f{1,9}][Z|±hh:mm|±hhmm]` without any other character; NO_TIME when the text is not
- * of that form, is no day of the calendar, or lies outside 1900 to 2299 once the offset is applied.
+ * Parses `YYYY-MM-DD`, or `YYYY-MM-DD[T ]hh:mm:ss[.f{1,9}][Z|±hh:mm|±hhmm]`, without any other character.
+ * @returns NO_TIME if the text has another form, is no calendar day, or lies outside 1900 to 2299 after applying the offset
  */
 export function parseDateTime(start: usize, end: usize): i64 {
   const length = end - start;
@@ -70,7 +70,7 @@ function parseDay(at: usize): i32 {
 
 function daysIn(year: u32, month: u32): u32 {
   if (month == 2) return year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28;
-  // Odd months have 31 up to July, even ones from August on.
+  // Odd months up to July and even months from August on have 31 days.
   return ((month + (month >> 3)) & 1) + 30;
 }
 
@@ -86,15 +86,15 @@ function parseTime(at: usize): i32 {
 }
 
 /**
- * Three pairs of digits with a character between them, all eight bytes at once.
- * @param zeros how it stands when all digits are 0
- * @returns the numbers, each in the byte where it begins; NO_PAIRS for anything else
+ * Parses three pairs of digits with a separator between them, all eight bytes at once.
+ * @param zeros the text with all digits 0
+ * @returns the numbers, each in the byte where its pair begins; NO_PAIRS for anything else
  */
 // @ts-ignore: decorator
 @inline
 function threePairs(at: usize, zeros: u64): u64 {
   const digits = load<u64>(at) ^ zeros;
-  // A digit above 9, and whatever is left of a character between, reaches its byte's high bit.
+  // A digit above 9, or a wrong separator, sets its byte's high bit.
   if (((digits | (digits + 0x76767f76767f7676)) & 0x8080808080808080) != 0) return NO_PAIRS;
   return digits * 10 + (digits >> 8);
 }
@@ -117,14 +117,14 @@ function thirdOf(pairs: u64): u32 {
   return <u32>((pairs >> 48) & 0xff);
 }
 
-/** What a fraction and an offset add, in milliseconds. */
+/** The milliseconds that a fraction and an offset add. */
 function parseRest(start: usize, end: usize): i32 {
   let at = start;
   let milliseconds: i32 = 0;
   if (load<u8>(at) == DOT) {
     const first = at + 1;
     for (at = first; at < end && <u8>(load<u8>(at) - ZERO) <= 9; at++) {
-      // The digits beyond milliseconds are dropped as written, so that they are also cut forwards before 1970.
+      // Drops the digits beyond milliseconds as written: before 1970 too, this truncates towards earlier times.
       if (at < first + 3) milliseconds = milliseconds * 10 + <i32>(load<u8>(at) - ZERO);
     }
     const count = at - first;
@@ -136,7 +136,7 @@ function parseRest(start: usize, end: usize): i32 {
   return offset == FAULT ? FAULT : milliseconds - offset;
 }
 
-/** The zone from `at` to the end of the text, in milliseconds east of UTC. */
+/** The time zone from `at` to the end of the text, in milliseconds east of UTC. */
 function parseOffset(at: usize, end: usize): i32 {
   const length = end - at;
   const sign = load<u8>(at);
@@ -150,7 +150,7 @@ function parseOffset(at: usize, end: usize): i32 {
   return (sign == PLUS ? 1 : -1) * (hours * 60 + minutes) * MINUTE;
 }
 
-/** A number below zero when they are no digits. */
+/** Below zero if they are no digits. */
 function twoDigits(at: usize): i32 {
   const tens = <i32>load<u8>(at) - ZERO;
   const ones = <i32>load<u8>(at + 1) - ZERO;

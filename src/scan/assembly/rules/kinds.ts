@@ -1,4 +1,4 @@
-/** Kinds of columns (docs/contract.md, "Rows"), numbered here and nowhere else: the host reads the numbers from the module (src/scan/kinds.ts). */
+/** Column kinds (docs/contract.md, "Rows"), numbered only here: the host reads the numbers from the module (src/scan/kinds.ts). */
 export const DOMAIN: u32 = 0;
 export const TEXT: u32 = 1;
 export const JSON_TEXT: u32 = 2;

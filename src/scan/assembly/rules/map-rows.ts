@@ -1,4 +1,4 @@
-/** Map columns of a row (docs/contract.md, "Maps"). Their twins that work on parsed values: src/rows/maps.ts. */
+/** Map columns of a row (docs/contract.md, "Maps"). Twins on parsed values: src/rows/maps.ts. */
 import { mapCount, mapKeyAt, readKeys, readNoKeys } from './maps';
 import { ARRAY, NULL, NUMBER, OBJECT, STRING, TOKEN, endOf, kindOf, marksOf, nextOf, startOf } from '../json/tape';
 import { readBare, readJson, readNothing, readPair, readString, textEnd, textPlain, textStart } from '../json/text';
@@ -9,7 +9,7 @@ const MX: u32 = 0x584d;
 const HOST: u32 = 0x74736f68;
 const PRIORITY: u64 = 0x797469726f697270;
 
-/** Each writes the column of a token. @returns false when it is not taken: something may have been written */
+/** Each method writes a token's column. @returns false if it is not taken; part may have been written */
 @final
 export class MapRows<W extends RowWriter> {
   private readonly writer: W;
@@ -18,7 +18,7 @@ export class MapRows<W extends RowWriter> {
     this.writer = writer;
   }
 
-  /** Reads the keys of a map, none of a value that is missing. `arrayToo`: an array of strings is a map without values. */
+  /** Reads the keys of a map; a missing value has none. `arrayToo`: an array of strings is a map without values. */
   private mapKeys(token: usize, arrayToo: bool): bool {
     const kind = kindOf(token);
     if (kind == OBJECT || (arrayToo && kind == ARRAY)) return readKeys(token);
@@ -66,7 +66,7 @@ export class MapRows<W extends RowWriter> {
     return true;
   }
 
-  /** Of a mail exchanger, an object of exactly a string `host` and a number `priority`, both; of anything else JSON text. */
+  /** Writes both values of a mail exchanger, an object of exactly a string `host` and a number `priority`; JSON text of anything else. */
   private record(type: usize, value: usize): bool {
     const isMx = endOf(type) - startOf(type) == 2 && load<u16>(startOf(type)) == MX;
     if (kindOf(value) != OBJECT || !isMx) return readJson(value);
@@ -105,8 +105,8 @@ export class MapRows<W extends RowWriter> {
   }
 
   /**
-   * A lone value is a list of one, null an empty list.
-   * @returns the token of its first value, or `end` of an empty list
+   * Begins a list. A lone value is a list of one, null an empty list.
+   * @returns the token of the first value, or `end` for an empty list
    */
   private beginList(values: usize, end: usize): usize {
     const kind = kindOf(values);

@@ -1,13 +1,13 @@
-/** The keys of a map's value in the order in which they are stored: by their bytes (docs/contract.md, "Maps"). Twin: sortEntries in src/rows/maps.ts. */
+/** A map's keys in stored order, by their bytes (docs/contract.md, "Maps"). Twin: sortEntries in src/rows/maps.ts. */
 import { compareBytes } from '../bytes/bytes';
 import { ARRAY, STRING, TOKEN, endOf, kindOf, marksOf, nextOf, startOf } from '../json/tape';
 
 const MAX_KEYS: u32 = 64;
 const keys = heap.alloc(4 * MAX_KEYS);
-/** Of each key its first eight bytes as a number, zeros behind a shorter one: where they differ, so do the keys. */
+/** Each key's first eight bytes as a number, padded with zeros. If the numbers differ, the keys differ. */
 const ranks = heap.alloc(8 * MAX_KEYS);
 
-/** How many keys were read last. */
+/** Number of keys read last. */
 export let mapCount: u32 = 0;
 
 /** The token of a key. */
@@ -17,14 +17,14 @@ export function mapKeyAt(index: u32): usize {
   return load<u32>(keys + 4 * index);
 }
 
-/** No keys: of a value that is missing or null. */
+/** Reads no keys, for a missing value or null. */
 export function readNoKeys(): void {
   mapCount = 0;
 }
 
 /**
  * Reads the keys of an object, or the strings of an array.
- * @returns false where there are very many, two alike, or one with an escape, or what is in an array is no string
+ * @returns false if there are too many, two are equal, one has an escape, or an array holds anything but strings
  */
 export function readKeys(container: usize): bool {
   const end = nextOf(container);

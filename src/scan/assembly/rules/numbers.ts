@@ -1,15 +1,15 @@
 /** Numbers from bytes (docs/contract.md, "Numbers"). */
 import { DASH, DOT, PLUS, ZERO } from '../bytes/characters';
 
-/** Up to this every integer is a double. */
+/** Every integer up to this is a double. */
 const MAX_EXACT: u64 = 9007199254740991;
-/** So many digits do not overflow 64 bits. */
+/** This many digits do not overflow 64 bits. */
 const MAX_LENGTH: usize = 19;
-/** Powers of ten up to this one are doubles. */
+/** Powers of ten up to this exponent are doubles. */
 const MAX_POWER: i32 = 22;
 /** 2^27 + 1. */
 const SPLITTER: f64 = 134217729;
-/** Of a quotient of double-doubles, relative: they are exact to 2^-100, that is 8e-31. */
+/** Bound on the relative error of a quotient of double-doubles. They are exact to 2^-100, that is 8e-31. */
 const MAX_ERROR: f64 = 1e-29;
 const MAX_UINT16: u32 = 65535;
 
@@ -20,14 +20,14 @@ for (let exponent = 0; exponent <= MAX_POWER; exponent++) {
   power *= 10;
 }
 
-/** What JavaScript's Number() makes of the bytes from `start` to `end`. */
+/** JavaScript's Number() of the bytes from `start` to `end`. */
 // @ts-ignore: decorator
 @external('host', 'parseNumber')
 declare function hostNumber(start: usize, end: usize): f64;
 
 /**
- * The double of a number that was scanned, which no digit follows, as JavaScript reads it. An exact integer times or by an exact
- * power of ten is rounded once, so it is the nearest double (Clinger 1990); what is neither that nor near it is left to the host.
+ * The double of a scanned number that no digit follows, as JavaScript reads it. An exact integer multiplied or divided by an
+ * exact power of ten is rounded once, so it is the nearest double (Clinger 1990). The host parses numbers far from that.
  */
 export function parseNumber(start: usize, end: usize): f64 {
   const negative = load<u8>(start) == DASH;
@@ -48,7 +48,7 @@ export function parseNumber(start: usize, end: usize): f64 {
   return negative ? -value : value;
 }
 
-/** The double nearest to `digits` times a power of ten; NaN where that cannot be told here. */
+/** The double nearest to `digits` times a power of ten; NaN if undecided here. */
 // @ts-ignore: decorator
 @inline
 function scaled(digits: u64, exponent: i32): f64 {
@@ -59,8 +59,8 @@ function scaled(digits: u64, exponent: i32): f64 {
 }
 
 /**
- * The double nearest to `digits` divided by a power of ten, or NaN. Digits and power are sums of two doubles each, the quotient too
- * (double-double arithmetic: Dekker 1971); where its error cannot matter, the sum is the double that is looked for.
+ * The double nearest to `digits` divided by a power of ten, or NaN. Digits, power and quotient are sums of two doubles each
+ * (double-double arithmetic: Dekker 1971). If the quotient's error cannot matter, its sum is the nearest double.
  */
 function divided(digits: u64, exponent: i32): f64 {
   if (exponent > 2 * MAX_POWER) return NaN;
@@ -79,7 +79,7 @@ function divided(digits: u64, exponent: i32): f64 {
   return value == quotient + (more - error) ? value : NaN;
 }
 
-/** What a product lacks, exactly (Dekker). */
+/** The exact error of a product (Dekker). */
 function productError(a: f64, b: f64, product: f64): f64 {
   const aHigh = highHalf(a);
   const bHigh = highHalf(b);
@@ -108,7 +108,7 @@ function digitAt(at: usize): u64 {
   return load<u8>(at) - ZERO;
 }
 
-/** Its sign and digits, held far from overflow. */
+/** Parses an exponent's sign and digits, clamped far below overflow. */
 function parseExponent(start: usize, end: usize): i32 {
   const sign = load<u8>(start);
   let value: i32 = 0;
@@ -118,7 +118,7 @@ function parseExponent(start: usize, end: usize): i32 {
   return sign == DASH ? -value : value;
 }
 
-/** The integer from 0 to 65535 that a text of one to five digits is; -1 for any other. */
+/** The integer from 0 to 65535 in a text of one to five digits; -1 for any other text. */
 export function parseUint16(start: usize, end: usize): i32 {
   if (start == end || end - start > 5) return -1;
   let value: u32 = 0;

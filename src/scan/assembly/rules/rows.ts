@@ -1,6 +1,6 @@
 /**
- * From a line's tokens to a row (docs/contract.md, "Rows"): every selected column in order. What is unusual is not taken, and goes through
- * the twins that work on parsed values: src/rows/normalise.ts, values.ts, maps.ts.
+ * Writes a line's tokens as a row (docs/contract.md, "Rows"): every selected column in order. Unusual lines are not taken; they go
+ * through the twins on parsed values: src/rows/normalise.ts, values.ts, maps.ts.
  */
 import { compareBytes } from '../bytes/bytes';
 import { CASE_BIT, FALS_WORD, LOWER_E, TRUE_WORD } from '../bytes/characters';
@@ -25,11 +25,11 @@ import { FALSE, NULL, NUMBER, ODD, STRING, TRUE, endOf, kindOf, marksOf, startOf
 import { readBare, readJson, readNothing, readString, textEnd, textPlain, textStart } from '../json/text';
 import { RowWriter } from '../writer';
 
-/** CASE_BIT for each letter of a word. */
+/** CASE_BIT in each letter of a word. */
 const SMALL: u32 = 0x20202020;
 
 const MAX_COLUMNS: u32 = 64;
-/** More unknown columns in one line than any file of ours has. */
+/** More unknown columns in one line than any file of the service has. */
 const MAX_UNLISTED: u32 = 64;
 
 /** Writes the rows of one load. */
@@ -37,7 +37,7 @@ const MAX_UNLISTED: u32 = 64;
 export class Rows<W extends RowWriter> {
   private readonly writer: W;
   private readonly maps: MapRows<W>;
-  /** Of each column its kind and its key. */
+  /** Each column's kind and key. */
   private readonly steps: usize = heap.alloc(8 * MAX_COLUMNS);
   private stepCount: u32 = 0;
   /** Keys up to this number have a column of the schema, selected or not. */
@@ -50,7 +50,7 @@ export class Rows<W extends RowWriter> {
     this.listed = listed;
   }
 
-  /** Whether what was written should be taken before more comes. */
+  /** Whether to take the written bytes before writing more. */
   @inline
   get full(): bool {
     return this.writer.full();
@@ -63,7 +63,7 @@ export class Rows<W extends RowWriter> {
     this.stepCount += 1;
   }
 
-  /** Writes the row of the line that was scanned last, whose key was read last. @returns false when it is not taken: nothing is written */
+  /** Writes the last scanned line as a row; its key is the last read text. @returns false if it is not taken: nothing is written */
   write(line: u64): bool {
     const writer = this.writer;
     writer.begin(line);
@@ -177,7 +177,7 @@ export class Rows<W extends RowWriter> {
     return true;
   }
 
-  /** The source columns that no column is made from, in the order of their bytes. */
+  /** Writes the source columns that no column is made from, in the order of their bytes. */
   private unparsed(): bool {
     const keys = this.unlisted;
     let count: u32 = 0;

@@ -1,18 +1,21 @@
-/** Twin of src/rows/where.ts. Which rows are wanted (docs/contract.md, "where and columns"), as far as it can be told from bytes: texts and keys of maps, in ASCII. */
+/**
+ * Selects rows (docs/contract.md, "where and columns") as far as bytes can tell: texts and keys of maps, in ASCII.
+ * Twin: src/rows/where.ts.
+ */
 import { small } from '../bytes/characters';
 import { tokenOf } from '../line';
 import { mapCount, mapKeyAt, readKeys } from './maps';
 import { ARRAY, NULL, NUMBER, OBJECT, STRING, TOKEN, endOf, kindOf, marksOf, nextOf, startOf } from '../json/tape';
 import { DNS_RECORDS, SOCIAL_NETWORKS, TECHNOLOGIES, TEXT } from './kinds';
 
-/** The line is wanted; it is not; it has to be looked at elsewhere. */
+/** The line is wanted; is not; or the host must decide. */
 export const WANTED: i32 = 1;
 export const UNWANTED: i32 = 0;
 export const UNKNOWN: i32 = -1;
 
-/** A condition holds when the column has one of its values, in small letters. */
+/** A condition holds if the column has one of its values, compared in lower case. */
 class Condition {
-  /** Of the column. */
+  /** The column's kind. */
   kind: u32;
   key: u32;
   starts: usize[] = [];
@@ -26,13 +29,13 @@ class Condition {
 
 const conditions: Condition[] = [];
 
-/** Begins a condition on a column; `wantValue` follows for each of its values. @returns false for a kind that is for the host to look at */
+/** Begins a condition on a column; `wantValue` follows for each value. @returns false for a kind that the host must check */
 export function beginCondition(kind: u32, key: u32): bool {
   conditions.push(new Condition(kind, key));
   return kind == TEXT || kind == TECHNOLOGIES || kind == DNS_RECORDS || kind == SOCIAL_NETWORKS;
 }
 
-/** The value's bytes are copied. */
+/** Copies the value's bytes. */
 export function wantValue(start: usize, length: usize): void {
   const copy = heap.alloc(length);
   memory.copy(copy, start, length);
@@ -41,7 +44,7 @@ export function wantValue(start: usize, length: usize): void {
   condition.lengths.push(length);
 }
 
-/** About the line that was scanned last. */
+/** Checks the last scanned line. */
 export function isWanted(): i32 {
   for (let i = 0; i < conditions.length; i++) {
     const met = isMet(unchecked(conditions[i]));
@@ -67,10 +70,10 @@ function isMet(condition: Condition): i32 {
   return UNWANTED;
 }
 
-/** Whether a value is one that its map column takes. */
+/** Whether a map column accepts a value. */
 function fits(column: u32, token: usize): bool {
   const kind = kindOf(token);
-  // That an array holds strings alone is found out when its keys are read.
+  // Reading an array's keys checks that it holds only strings.
   if (kind == ARRAY) return column == TECHNOLOGIES;
   if (kind != OBJECT) return false;
   if (column == DNS_RECORDS) return true;
@@ -82,7 +85,7 @@ function fits(column: u32, token: usize): bool {
   return true;
 }
 
-/** A string, or strings. */
+/** Whether a value is a string or strings. */
 function isLinks(token: usize): bool {
   if (kindOf(token) != ARRAY) return kindOf(token) == STRING;
   const end = nextOf(token);
@@ -99,7 +102,7 @@ function has(condition: Condition, start: usize, end: usize): i32 {
   return UNWANTED;
 }
 
-/** Whether a text in small letters is what stands from `start` to `end`. */
+/** Whether a lower-case text equals the bytes from `start` to `end`, ignoring case. */
 function isLower(text: usize, start: usize, end: usize): bool {
   for (let at = start; at < end; at++) if (small(load<u8>(at)) != load<u8>(text + (at - start))) return false;
   return true;
