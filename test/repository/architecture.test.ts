@@ -168,3 +168,21 @@ test('no folder holds more files than one takes in at once', () => {
   expect(counts.get('src/common')?.length).toBeGreaterThan(0);
   expect([...counts].filter(([, paths]) => paths.length > FULLEST_FOLDER).map(([folder]) => folder)).toEqual([]);
 });
+
+/** The rooms of each connector: a room imports from those before it only. */
+const ROOMS = {
+  'connectors/clickhouse': ['sql', 'format', 'server', 'state', 'staging', 'history', 'load', 'published'],
+  'connectors/dataset-service': ['http', 'api', 'files', 'download'],
+  'connectors/kafka': ['protocol', 'format', 'reader', 'topics', 'producer'],
+} as const;
+
+test.each(Object.entries(ROOMS))('rooms of %s import one way', (connector, rooms) => {
+  const graph = new ImportGraph({ types: true, named: false });
+  const levelOf = (path: string): number => rooms.findIndex((room: string) => path.startsWith(`${connector}/${room}/`));
+  const files = codeFiles(connector).filter((path) => levelOf(path) >= 0);
+  expect(new Set(files.map(levelOf)).size).toBe(rooms.length);
+  const against = files.flatMap((path) =>
+    graph.targets(path).flatMap((target) => (levelOf(target) > levelOf(path) ? [`${path} -> ${target}`] : [])),
+  );
+  expect(against).toEqual([]);
+});
