@@ -70,22 +70,26 @@ test('tables and views', async () => {
   const uuid = '11111111-2222-4333-8444-555555555555';
   const state = commentOf({ ...emptyLiveState('sync', COLUMNS, uuid), id: 'an id' });
   const live = createLiveTable('`db`.`dns`', 'sync', COLUMNS, state, uuid);
-  await expect(live).toMatchFileSnapshot(golden('live-table'));
+  await expect(live).toMatchFileSnapshot(golden('schema/live-table'));
   const few = selectColumns([]);
-  await expect(createLiveTable('`db`.`few`', 'sync', few, '')).toMatchFileSnapshot(golden('live-table-of-a-key'));
+  await expect(createLiveTable('`db`.`few`', 'sync', few, '')).toMatchFileSnapshot(
+    golden('schema/live-table-of-a-key'),
+  );
   for (const mode of ['replace', 'append'] as const) {
-    await expect(createLiveTable('`db`.`few`', mode, few, '')).toMatchFileSnapshot(golden(`live-table-${mode}`));
+    await expect(createLiveTable('`db`.`few`', mode, few, '')).toMatchFileSnapshot(golden(`schema/live-table-${mode}`));
     await expect(createLiveView('`db`.`few_live`', '`db`.`few`', mode, few)).toMatchFileSnapshot(
-      golden(`live-view-${mode}`),
+      golden(`schema/live-view-${mode}`),
     );
   }
   await expect(createLiveView('`db`.`dns_live`', '`db`.`dns`', 'sync', COLUMNS)).toMatchFileSnapshot(
-    golden('live-view'),
+    golden('schema/live-view'),
   );
-  await expect(createHeldTable('`db`.`domainsync_held`')).toMatchFileSnapshot(golden('held-table'));
-  await expect(createChangesTable('`db`.`dns_changes`', 'changes')).toMatchFileSnapshot(golden('changes-table'));
-  await expect(createRunsTable('`db`.`domainsync_runs`', 31_536_000)).toMatchFileSnapshot(golden('runs-table'));
-  await expect(createRejectsTable('`db`.`domainsync_rejects`', 2_592_000)).toMatchFileSnapshot(golden('rejects-table'));
+  await expect(createHeldTable('`db`.`domainsync_held`')).toMatchFileSnapshot(golden('schema/held-table'));
+  await expect(createChangesTable('`db`.`dns_changes`', 'changes')).toMatchFileSnapshot(golden('schema/changes-table'));
+  await expect(createRunsTable('`db`.`domainsync_runs`', 31_536_000)).toMatchFileSnapshot(golden('schema/runs-table'));
+  await expect(createRejectsTable('`db`.`domainsync_rejects`', 2_592_000)).toMatchFileSnapshot(
+    golden('schema/rejects-table'),
+  );
 });
 
 test('the difference of two files', async () => {
@@ -101,7 +105,8 @@ test('the difference of two files', async () => {
     'insert-before': insertBefore(TABLES, CONTEXT, second),
     'insert-changes': insertChanges(TABLES, CONTEXT, second),
   };
-  for (const [name, sql] of Object.entries(statements)) await expect(sql).toMatchFileSnapshot(golden(name));
+  for (const [name, sql] of Object.entries(statements))
+    await expect(sql).toMatchFileSnapshot(golden(`difference/${name}`));
 });
 
 test('ranges of keys follow one another without gap or overlap', () => {
