@@ -5,7 +5,7 @@ import type { BlockMemory } from '../common/block-memory.ts';
 import { asDomainsyncError, DomainsyncError, interrupted } from '../common/errors.ts';
 import type { SharedBlock } from '../pipeline/blocks.ts';
 import type { EncodedBlock, Encoding } from '../types/index.ts';
-import { type Answer, type Beginning, fromFailure, type Job, type ThreadStart } from './protocol.ts';
+import { type Answer, type EncodingSetup, fromFailure, type Job, type ThreadStart } from './protocol.ts';
 
 /** The thread's entry beside this module: TypeScript in a checkout, JavaScript in a built package. */
 const ENTRY = new URL(`./worker${extname(new URL(import.meta.url).pathname)}`, import.meta.url);
@@ -136,8 +136,8 @@ class ThreadPool implements EncodePool {
     return thread;
   }
 
-  #begin(beginning: Beginning): void {
-    for (const { worker } of this.#threads) worker.postMessage(beginning);
+  #begin(setup: EncodingSetup): void {
+    for (const { worker } of this.#threads) worker.postMessage(setup);
     this.#begun = true;
     this.#handOut();
   }

@@ -8,7 +8,7 @@ export interface ThreadStart {
 }
 
 /** The first message to a thread. It has no answer. */
-export interface Beginning {
+export interface EncodingSetup {
   readonly encoding: Encoding;
 }
 

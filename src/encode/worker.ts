@@ -2,7 +2,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import type { Encoding, RowWriter, RowWriterFactory } from '../types/index.ts';
 import { encodeBlock } from './encode-block.ts';
-import { type Answer, type Beginning, type Job, type ThreadStart, toFailure } from './protocol.ts';
+import { type Answer, type EncodingSetup, type Job, type ThreadStart, toFailure } from './protocol.ts';
 
 const port = parentPort;
 if (port === null) throw new Error('this module is the entry of a worker thread');
@@ -42,7 +42,7 @@ interface EncodedAnswer {
   readonly moved: readonly ArrayBuffer[];
 }
 
-port.on('message', (message: Beginning | Job) => {
+port.on('message', (message: EncodingSetup | Job) => {
   if ('encoding' in message) {
     work = { encoding: message.encoding, writer: newWriter(message.encoding) };
     return;

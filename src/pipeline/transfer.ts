@@ -30,7 +30,7 @@ type Task = (block: SharedBlock) => (() => Promise<Counts>) | undefined;
 type Counts = { readonly rows: number; readonly rejected: number };
 
 /** What a task works with. */
-interface Means {
+interface TransferContext {
   readonly encode: (block: SharedBlock) => Promise<EncodedBlock>;
   /** Takes back the buffers of skipped blocks and of written payloads. */
   readonly memory: BlockMemory;
@@ -50,13 +50,17 @@ export async function transfer(of: Transfer, opening: Promise<Load>, writerModul
   const encoding = opening.then((load) => load.encoding);
   // Each thread has a block, and one more waits for a thread or is being written. This bounds memory.
   const options = { writerModule, encoding, inPlace: true, tasks: of.settings.threads + 1 };
-  return eachBlock(of, options, async (means) => {
+  return eachBlock(of, options, async (context) => {
     const load = await opening;
-    return (block) => landBlock(load, block, means);
+    return (block) => landBlock(load, block, context);
   });
 }
 
-function landBlock(load: Load, block: SharedBlock, { encode, memory, signal, landed }: Means): ReturnType<Task> {
+function landBlock(
+  load: Load,
+  block: SharedBlock,
+  { encode, memory, signal, landed }: TransferContext,
+): ReturnType<Task> {
   const before = load.landed(block.number);
   if (before !== undefined) {
     landed(before);
@@ -88,14 +92,14 @@ export async function transferAgain(of: Transfer, pass: SecondPass): Promise<voi
   const { writerModule } = pass.encoding;
   const encoding = Promise.resolve(pass.encoding);
   const options = { writerModule, encoding, inPlace: false, tasks: of.settings.threads };
-  await eachBlock(of, options, async (means) => (block) => async () => {
+  await eachBlock(of, options, async (context) => (block) => async () => {
     const { promise: written, resolve, reject } = Promise.withResolvers<void>();
     const turn = before;
     before = written;
     // Those that wait for their turn also see the failure. If none waits, it must not become an unhandled rejection.
     written.catch(() => {});
     try {
-      const counts = await passBlock(pass, block, turn, means);
+      const counts = await passBlock(pass, block, turn, context);
       resolve();
       return counts;
     } catch (error) {
@@ -109,7 +113,7 @@ async function passBlock(
   pass: SecondPass,
   block: SharedBlock,
   turn: Promise<void>,
-  { encode, memory, signal }: Means,
+  { encode, memory, signal }: TransferContext,
 ): Promise<Counts> {
   const only = await pass.only({ number: block.number, firstLine: block.firstLine, lines: block.lines }, signal);
   if (only?.length === 0) {
@@ -130,7 +134,7 @@ type EncodeOptions = Pick<EncodePoolOptions, 'writerModule' | 'encoding' | 'inPl
 async function eachBlock(
   { spool, settings: { maxWindowLog, blockBytes, threads }, shown, signal }: Transfer,
   { tasks: most, ...encode }: EncodeOptions & { readonly tasks: number },
-  taskOf: (means: Means) => Promise<Task>,
+  taskOf: (context: TransferContext) => Promise<Task>,
 ): Promise<number> {
   const tasks = new BoundedTasks(most, signal);
   // One per lane, and one that is being filled.

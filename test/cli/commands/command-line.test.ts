@@ -8,8 +8,8 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/service.ts';
+import { expectNoSecrets, jsonDocument, shownErrors } from '../../support/errors-shown.ts';
 import type { Finished } from '../../support/project.ts';
-import { expectNoSecrets, jsonDocument, toldErrors } from '../../support/told.ts';
 
 const BIN = fileURLToPath(new URL('../../../src/bin.js', import.meta.url));
 const WRONG = 'sandbox_wrong_2c71aa90';
@@ -54,7 +54,7 @@ test('without a key what is public works, and the rest says what is missing', as
   ]);
   expect([datasets.code, contract.code, me.code]).toEqual([0, 0, 2]);
   expect(jsonDocument<{ datasets: unknown[] }>(datasets).datasets.length).toBe(7);
-  expect(toldErrors(me)).toMatchObject([
+  expect(shownErrors(me)).toMatchObject([
     { code: 'SOURCE_KEY_MISSING', message: 'keyless.yaml gives no API key: service.apiKey: is missing' },
   ]);
   const others = sandbox.log.filter(({ path }) => path !== '/api/v1/datasets' && path !== '/api/v1/openapi.json');
@@ -68,7 +68,7 @@ test('each error has its exit code and says what to do', async () => {
     run('good.yaml', 'preview', 'dsn'),
   ]);
   expect([wrong.code, scopeless.code, unknown.code]).toEqual([3, 4, 5]);
-  expect(toldErrors(wrong)).toEqual([
+  expect(shownErrors(wrong)).toEqual([
     {
       code: 'SOURCE_KEY_REJECTED',
       message: `${sandbox.url}/api/v1/me/orders answered 401; it says "Invalid API key"`,
@@ -78,7 +78,7 @@ test('each error has its exit code and says what to do', async () => {
   expect(jsonDocument(scopeless)).toMatchObject({
     error: { code: 'SOURCE_NO_ACCESS', hint: expect.stringContaining('me:read') },
   });
-  expect(toldErrors(unknown)[0]?.hint).toMatch(/^The catalog has no dataset 'dsn'\. Did you mean 'dns'\?/);
+  expect(shownErrors(unknown)[0]?.hint).toMatch(/^The catalog has no dataset 'dsn'\. Did you mean 'dns'\?/);
 });
 
 test('arguments are checked before anything is asked', async () => {

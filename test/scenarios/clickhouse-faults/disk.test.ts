@@ -8,8 +8,8 @@ import { generateLines } from '../../../src/sandbox/data/generate.ts';
 import { createWorld } from '../../../src/sandbox/data/world.ts';
 import { openServerProject, type ServerProject } from '../../support/clickhouse/project.ts';
 import type { Verdict } from '../../support/clickhouse/proxy.ts';
+import { shownErrors } from '../../support/errors-shown.ts';
 import { endState } from '../../support/kill/state.ts';
-import { toldErrors } from '../../support/told.ts';
 
 const WORLD = createWorld({ rows: 400 });
 const DATES = ['2026-02-01', '2026-02-02'] as const;
@@ -111,7 +111,7 @@ test.each(AMID)('room goes as it makes %s: an error, nothing is left, and on it 
   const failed = await project.run('sync');
   project.proxy.watcher = {};
   expect([trouble.met(), failed.code], failed.stderr).toEqual([true, 8]);
-  expect(toldErrors(failed)).toMatchObject([{ code: 'DESTINATION_REFUSED' }]);
+  expect(shownErrors(failed)).toMatchObject([{ code: 'DESTINATION_REFUSED' }]);
   const [left] = await project.server.query<{ n: string }>(
     `SELECT count() AS n FROM system.databases WHERE name = '${project.database}'`,
   );
@@ -156,7 +156,7 @@ test('no room from the beginning: nothing is made, and the error says what to do
   project.proxy.log = [];
   const failed = await project.run('sync');
   expect(failed.code).toBe(8);
-  expect(toldErrors(failed)).toMatchObject([
+  expect(shownErrors(failed)).toMatchObject([
     {
       code: 'DESTINATION_REFUSED',
       message: 'the disk of the ClickHouse server is full',
@@ -174,7 +174,7 @@ test('a table with rows that has lost its definition is not dropped: the error s
   await project.command("ALTER TABLE domainsync_runs MODIFY COMMENT 'other'");
   await project.server.fillDisk(false);
   const failed = await project.run('sync');
-  expect(toldErrors(failed)).toMatchObject([
+  expect(shownErrors(failed)).toMatchObject([
     {
       code: 'DESTINATION_REFUSED',
       message: expect.stringContaining(`the definition of ${project.database}.domainsync_runs is empty`),

@@ -6,8 +6,8 @@ import { publishFile, removeFiles, withBlocks } from '../../support/clickhouse/f
 import { NEVER } from '../../support/clickhouse/lab.ts';
 import { type ServerProject, withServerProject } from '../../support/clickhouse/project.ts';
 import type { ClickHouseProxy, Statement, Verdict } from '../../support/clickhouse/proxy.ts';
+import { shownErrors } from '../../support/errors-shown.ts';
 import { type EndState, endState } from '../../support/kill/state.ts';
-import { toldErrors } from '../../support/told.ts';
 import { until } from '../../support/until.ts';
 
 afterAll(removeFiles);
@@ -157,7 +157,7 @@ test('an answer is lost of a statement that nobody may repeat: exit code 8, and 
     };
     const failed = await project.run('sync');
     expect(failed.code).toBe(8);
-    expect(toldErrors(failed)).toMatchObject([{ code: 'DESTINATION_UNREACHABLE' }]);
+    expect(shownErrors(failed)).toMatchObject([{ code: 'DESTINATION_UNREACHABLE' }]);
     expect(sent(project)).toHaveLength(BLOCKS);
     const { code, stderr } = await project.run('sync');
     expect(code, stderr).toBe(0);

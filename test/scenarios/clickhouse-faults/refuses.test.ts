@@ -8,9 +8,9 @@ import { generateLines } from '../../../src/sandbox/data/generate.ts';
 import { createWorld } from '../../../src/sandbox/data/world.ts';
 import { openServerProject, type ServerProject } from '../../support/clickhouse/project.ts';
 import type { Verdict } from '../../support/clickhouse/proxy.ts';
+import { type ErrorSummary, jsonDocument, shownErrors } from '../../support/errors-shown.ts';
 import { type EndState, endState } from '../../support/kill/state.ts';
 import type { Finished } from '../../support/project.ts';
-import { type ErrorSummary, jsonDocument, toldErrors } from '../../support/told.ts';
 
 const WORLD = createWorld({ rows: 400 });
 const DATES = ['2026-02-01', '2026-02-02'] as const;
@@ -132,7 +132,7 @@ test('its disk is full', async () => {
     },
     LANDING,
   );
-  expect(toldErrors(failed)).toMatchObject([
+  expect(shownErrors(failed)).toMatchObject([
     {
       code: 'DESTINATION_REFUSED',
       message: expect.stringContaining('NOT_ENOUGH_SPACE'),
@@ -159,7 +159,7 @@ test.each([
   ],
 ])('its user is %s from some moment on', async (what, grants, profile, type, hint) => {
   const failed = await runInto(what.replaceAll(/\W/g, '_'), () => signIn(grants, profile), LANDING);
-  expect(toldErrors(failed)).toMatchObject([
+  expect(shownErrors(failed)).toMatchObject([
     { code: 'DESTINATION_REFUSED', message: expect.stringContaining(type), hint: expect.stringMatching(hint) },
   ]);
   await expectReadersSee(0);
@@ -187,7 +187,7 @@ test.each([
   ['when the difference is being applied', /`dns` ATTACH PARTITION /],
 ])('the table is dropped %s: the next run loads the whole file into a new one', async (when, at) => {
   const failed = await runInto(when.replaceAll(' ', '_'), () => project.command('DROP TABLE dns SYNC'), at);
-  expect(toldErrors(failed)).toMatchObject([
+  expect(shownErrors(failed)).toMatchObject([
     {
       code: 'DESTINATION_REFUSED',
       message: expect.stringContaining('dns'),
@@ -207,7 +207,7 @@ test.each([
 test("a user changed a column's type between two runs", async () => {
   const retyped = (type: string): Promise<void> => project.command(`ALTER TABLE dns MODIFY COLUMN dns_status ${type}`);
   const failed = await runInto('retyped', () => retyped('Nullable(UInt8)'), null);
-  expect(toldErrors(failed)).toMatchObject([
+  expect(shownErrors(failed)).toMatchObject([
     {
       code: 'DESTINATION_REFUSED',
       message: expect.stringContaining('dns_status has the type Nullable(UInt8) in place of Nullable(Bool)'),

@@ -2,8 +2,8 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { expectNoSecrets, jsonDocument, shownErrors } from '../../support/errors-shown.ts';
 import { type Finished, type Project, withProject } from '../../support/project.ts';
-import { expectNoSecrets, jsonDocument, toldErrors } from '../../support/told.ts';
 
 const KEY = 'sandbox_0123456789abcdef';
 const SCOPELESS = 'sandbox_scopeless_77b0';
@@ -120,7 +120,7 @@ test('without a server, without the scope, without access: the rest is told all 
   await withProject({ rows: 200, keys }, async (project) => {
     const file = `sandbox-dns-${project.sandbox.date()}.jsonl.zst`;
     const down = await check(project, '-c', await withKey(project, KEY, 'http://127.0.0.1:1'));
-    expect([down.code, toldErrors(down).map(({ code }) => code)]).toEqual([8, ['DESTINATION_UNREACHABLE']]);
+    expect([down.code, shownErrors(down).map(({ code }) => code)]).toEqual([8, ['DESTINATION_UNREACHABLE']]);
     expect(answers(down).slice(6)).toEqual([
       '  access    yes',
       expect.stringContaining(`  newest    ${file}`),
@@ -134,7 +134,7 @@ test('without a server, without the scope, without access: the rest is told all 
       'key         good; whose it is cannot be told, since it lacks the scope me:read, which a sync does without',
     ]);
     const wrong = await check(project, '-c', await withKey(project, WRONG));
-    expect([wrong.code, toldErrors(wrong).map(({ code }) => code)]).toEqual([3, ['SOURCE_KEY_REJECTED']]);
+    expect([wrong.code, shownErrors(wrong).map(({ code }) => code)]).toEqual([3, ['SOURCE_KEY_REJECTED']]);
     expect(answers(wrong)[1]).toMatch(/^key {9}not taken: SOURCE_KEY_REJECTED: /);
     expect(answers(wrong)).toContain('  access    not known: SOURCE_KEY_REJECTED');
     expect(await readdir(project.folder)).not.toContain('data');
@@ -154,7 +154,7 @@ test('a file for which there is no room would fail; of several pipelines the fir
       "kafka: { brokers: ['127.0.0.1:1'] }",
     );
     const told = await check(project);
-    expect([told.code, toldErrors(told).map(({ code }) => code)]).toEqual([
+    expect([told.code, shownErrors(told).map(({ code }) => code)]).toEqual([
       1,
       ['LOCAL_DISK', 'SOURCE_NOT_FOUND', 'DESTINATION_UNREACHABLE'],
     ]);

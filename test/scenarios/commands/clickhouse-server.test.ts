@@ -17,9 +17,9 @@ import {
   WRONG,
 } from '../../support/clickhouse/company.ts';
 import { openServerProject, type ServerProject } from '../../support/clickhouse/project.ts';
+import { shownErrors } from '../../support/errors-shown.ts';
 import { createAuthority } from '../../support/network/certificates.ts';
 import { startTlsProxy, type TlsProxy } from '../../support/network/tls-proxy.ts';
-import { toldErrors } from '../../support/told.ts';
 
 const WORLD = createWorld({ rows: 300 });
 const DATES = ['2026-02-01', '2026-02-02', '2026-02-03'] as const;
@@ -199,10 +199,10 @@ test('a server that cannot be asked for rights: what the user may not do is told
     await publish(0);
     const run = await company({ username: 'no_insert' });
     expect(await told(run, 'check', 0)).toMatchObject({ action: 'load' });
-    const [denied] = toldErrors(await run('sync'));
+    const [denied] = shownErrors(await run('sync'));
     expect(denied).toMatchObject({ code: 'DESTINATION_REFUSED', message: expect.stringContaining('INSERT') });
     expect(denied?.hint).toMatch(/^Give the user of clickhouse\.username the right/);
-    const [missing] = toldErrors(await (await company({ database: 'data_none' }))('sync'));
+    const [missing] = shownErrors(await (await company({ database: 'data_none' }))('sync'));
     expect(missing?.message).toBe(
       'the user least sees no database data_none on the ClickHouse server, and may not create it',
     );

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { isRunning } from '../../support/clickhouse/embedded-servers.ts';
+import { expectNoSecrets, jsonDocument } from '../../support/errors-shown.ts';
 import { type Project, type Running, withProject } from '../../support/project.ts';
-import { expectNoSecrets, jsonDocument } from '../../support/told.ts';
 import { until } from '../../support/until.ts';
 
 /** What a child has written to stdout so far. */

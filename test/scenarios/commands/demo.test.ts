@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { processesOf } from '../../support/clickhouse/embedded-servers.ts';
+import { expectNoSecrets, jsonDocument } from '../../support/errors-shown.ts';
 import { type Finished, type Project, withProject } from '../../support/project.ts';
-import { expectNoSecrets, jsonDocument } from '../../support/told.ts';
 import { until } from '../../support/until.ts';
 
 const SENTENCE =

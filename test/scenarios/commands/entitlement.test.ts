@@ -9,9 +9,9 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { runCommand } from '../../support/command.ts';
 import { BLOCKED, KEY, POOR, SECRETS, STATES, type State } from '../../support/download/states.ts';
+import { expectNoSecrets, jsonDocument, shownErrors } from '../../support/errors-shown.ts';
 import { type Finished, type Project, withProject } from '../../support/project.ts';
 import { contentsOf, partsOf, runsOf, stagingTables } from '../../support/tables.ts';
-import { expectNoSecrets, jsonDocument, toldErrors } from '../../support/told.ts';
 
 async function run(project: Project, state: State, args: readonly string[]): Promise<Finished> {
   const path = join(project.folder, `state-${STATES.indexOf(state)}.yaml`);
@@ -40,7 +40,7 @@ async function expectState(project: Project, state: State): Promise<void> {
   for (const command of ['sync', 'check']) {
     const told = await run(project, state, ['--log-level', 'debug', command]);
     expect([what, command, told.code], told.stderr).toEqual([what, command, exit]);
-    expect(toldErrors(told), what).toEqual([
+    expect(shownErrors(told), what).toEqual([
       { code, message: expect.stringMatching(says), hint: expect.stringMatching(hint) },
     ]);
   }

@@ -2,9 +2,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { expectNoSecrets, jsonDocument, shownErrors } from '../../support/errors-shown.ts';
 import { type Finished, type Project, withProject } from '../../support/project.ts';
 import { runsOf } from '../../support/tables.ts';
-import { expectNoSecrets, jsonDocument, toldErrors } from '../../support/told.ts';
 
 const GOOD_KEY = 'sandbox_0123456789abcdef';
 const POOR_KEY = 'sandbox_poor_52f1c09a77';
@@ -142,7 +142,7 @@ async function expectFault(project: Project, fault: Fault, name: string, httpPor
     project.start(['-c', config, '--json', ...args]).finished,
   ]);
   expect([text.code, json.code], `${what}: ${text.stderr}`).toEqual([exit, exit]);
-  const [told, ...more] = toldErrors(text);
+  const [told, ...more] = shownErrors(text);
   expect(more).toEqual([]);
   expect(told?.code, what).toBe(code);
   expect(`${told?.message}${text.stderr}`).toMatch(says);
@@ -215,7 +215,7 @@ test('several pipelines: every one is tried, and the code is that of the first t
     expect(await outcomes(project.run('sync', 'dns', '--json'))).toEqual([0, ['dns', 'current']]);
     const checked = await project.run('check');
     expect(checked.code).toBe(5);
-    expect(toldErrors(checked).map(({ code }) => code)).toEqual(['SOURCE_NOT_FOUND', 'SOURCE_NO_ACCESS']);
+    expect(shownErrors(checked).map(({ code }) => code)).toEqual(['SOURCE_NOT_FOUND', 'SOURCE_NO_ACCESS']);
     expect((await runsOf(project)).map(({ outcome }) => outcome)).toEqual(['loaded']);
   });
 });

@@ -3,10 +3,10 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { publishBigFile } from '../../support/download/big-file.ts';
+import { jsonDocument, shownErrors } from '../../support/errors-shown.ts';
 import { startProxy } from '../../support/network/proxy.ts';
 import { DNS_PIPELINE, withProject } from '../../support/project.ts';
 import { contentsOf, runsOf, stagingTables } from '../../support/tables.ts';
-import { jsonDocument, toldErrors } from '../../support/told.ts';
 import { until } from '../../support/until.ts';
 
 const ROWS = 5_000;
@@ -24,7 +24,7 @@ test('SIGINT and SIGTERM end a download with 130, and the next run goes on from 
       run.child.kill(signal);
       const ended = await run.finished;
       expect([ended.code, ended.signal]).toEqual([130, null]);
-      expect(toldErrors(ended)).toEqual([
+      expect(shownErrors(ended)).toEqual([
         {
           code: 'INTERRUPTED',
           message: 'the run was interrupted',
@@ -86,7 +86,7 @@ test('a second SIGINT ends at once what hangs in ending', async () => {
       const ended = await run.finished;
       expect([ended.code, ended.signal]).toEqual([130, null]);
       // Told only by a run that waited for its end.
-      expect(toldErrors(ended)).toEqual([]);
+      expect(shownErrors(ended)).toEqual([]);
     } finally {
       await proxy.close();
     }

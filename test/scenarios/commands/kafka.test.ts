@@ -2,12 +2,12 @@
 import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { publishBigFile } from '../../support/download/big-file.ts';
+import { jsonDocument, shownErrors } from '../../support/errors-shown.ts';
 import { endsOf } from '../../support/kafka/admin.ts';
 import { startBroker, type TestBroker } from '../../support/kafka/broker.ts';
 import { isOfOthers, NEVER_TIMES_OUT, untilOthersAreRead } from '../../support/kafka/other-producers.ts';
 import { messagesOf, tableOf } from '../../support/kafka/reader.ts';
 import { type Project, withProject } from '../../support/project.ts';
-import { jsonDocument, toldErrors } from '../../support/told.ts';
 import { until } from '../../support/until.ts';
 
 let broker: TestBroker;
@@ -76,7 +76,7 @@ test('no broker: exit code 8, and ClickHouse is loaded all the same', async () =
     await configure(project, 'away', '127.0.0.1:1');
     const run = await project.run('sync');
     expect(run.code).toBe(8);
-    expect(toldErrors(run)).toEqual([
+    expect(shownErrors(run)).toEqual([
       {
         code: 'DESTINATION_UNREACHABLE',
         message: expect.stringMatching(/^Kafka .*127\.0\.0\.1:1.* cannot be reached/),

@@ -10,9 +10,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Sandbox, startSandbox } from '../../../src/sandbox/service.ts';
 import { runCommand } from '../../support/command.ts';
 import { startHttpProxy } from '../../support/download/connect-proxy.ts';
+import { expectNoSecrets, shownErrors } from '../../support/errors-shown.ts';
 import { createAuthority } from '../../support/network/certificates.ts';
 import type { Finished } from '../../support/project.ts';
-import { expectNoSecrets, toldErrors } from '../../support/told.ts';
 
 const PASSWORD = 'pw/5e "77';
 const CREDENTIALS = `someone:${PASSWORD}`;
@@ -95,7 +95,7 @@ test('a certificate of a CA of its own: refused, saying how to trust it; trusted
     me('expired.yaml', CA()),
   ]);
   expect([stranger.code, trusted.code, expired.code]).toEqual([6, 0, 6]);
-  expect(toldErrors(stranger)).toEqual([
+  expect(shownErrors(stranger)).toEqual([
     {
       code: 'SOURCE_UNAVAILABLE',
       message: expect.stringContaining('certificate'),
@@ -103,7 +103,7 @@ test('a certificate of a CA of its own: refused, saying how to trust it; trusted
     },
   ]);
   expect(trusted.stdout).toContain('customer@sandbox.example');
-  expect(toldErrors(expired)[0]?.hint).toMatch(/^The certificate has expired/);
+  expect(shownErrors(expired)[0]?.hint).toMatch(/^The certificate has expired/);
 });
 
 test('https goes through the tunnel of HTTPS_PROXY, in which the key is not seen', async () => {
@@ -127,7 +127,7 @@ test('https goes through the tunnel of HTTPS_PROXY, in which the key is not seen
     });
     expect([direct.code, proxy.asked.length]).toEqual([0, 3]);
     const untrusted = await me('elsewhere.yaml', { HTTPS_PROXY: url });
-    expect(toldErrors(untrusted)[0]?.hint).toMatch(/NODE_EXTRA_CA_CERTS.*through the proxy 127\.0\.0\.1:\d+/);
+    expect(shownErrors(untrusted)[0]?.hint).toMatch(/NODE_EXTRA_CA_CERTS.*through the proxy 127\.0\.0\.1:\d+/);
   } finally {
     await proxy.close();
   }
@@ -184,11 +184,11 @@ test('a proxy that refuses, is not there, or is none', async () => {
       me('https.yaml', { ...CA(), HTTPS_PROXY: `ftp://${USER}127.0.0.1:1` }),
     ]);
     expect([refused.code, absent.code, wrong.code]).toEqual([6, 6, 2]);
-    expect(toldErrors(refused)[0]).toMatchObject({
+    expect(shownErrors(refused)[0]).toMatchObject({
       message: expect.stringContaining('407'),
       hint: expect.stringContaining(`The proxy 127.0.0.1:${proxy.port} does not pass requests on`),
     });
-    expect(toldErrors(absent)[0]?.hint).toContain('through the proxy 127.0.0.1:1');
+    expect(shownErrors(absent)[0]?.hint).toContain('through the proxy 127.0.0.1:1');
     expect(wrong.stderr).toContain('https_proxy (or HTTPS_PROXY) names no proxy');
   } finally {
     await proxy.close();

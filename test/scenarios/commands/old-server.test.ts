@@ -10,8 +10,8 @@ import { lackOfBed, startBed } from '../../support/bed/index.ts';
 import { NEVER } from '../../support/clickhouse/lab.ts';
 import { send } from '../../support/clickhouse/server.ts';
 import { runCommand } from '../../support/command.ts';
+import { type ErrorSummary, jsonDocument, shownErrors } from '../../support/errors-shown.ts';
 import { describeWhere } from '../../support/installed.ts';
-import { type ErrorSummary, jsonDocument, toldErrors } from '../../support/told.ts';
 
 const MODES = ['sync', 'replace', 'append'] as const;
 /** Of a load that some version killed: `recover` would drop them. */
@@ -80,7 +80,7 @@ ${pipelines.join('\n')}
         for (const force of [[], ['--force']]) {
           const sync = await run('sync', ...force);
           expect(sync.code).toBe(8);
-          expect(toldErrors(sync)).toMatchObject(MODES.map(() => refusal));
+          expect(shownErrors(sync)).toMatchObject(MODES.map(() => refusal));
         }
         // The index of what a pipeline publishes to Kafka lies on the server too.
         const index = new ClickHousePublishedIndex(server, { pipeline: 'p', history: { runs: 60, rejects: 60 } });

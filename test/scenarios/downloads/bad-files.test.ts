@@ -2,9 +2,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { zstdCompressSync } from 'node:zlib';
 import { expect, test } from 'vitest';
+import { jsonDocument, shownErrors } from '../../support/errors-shown.ts';
 import { type Finished, type Project, withProject } from '../../support/project.ts';
 import { contentsOf, runsOf, stagingTables } from '../../support/tables.ts';
-import { jsonDocument, toldErrors } from '../../support/told.ts';
 
 const ROWS = 3_000;
 
@@ -51,7 +51,7 @@ function publishDamaged({ sandbox }: Project, bytes: Buffer): Promise<unknown> {
 
 function expectTold(result: Finished, code: string): void {
   expect(result.code).toBe(7);
-  const errors = toldErrors(result);
+  const errors = shownErrors(result);
   expect(errors.map((error) => error.code)).toEqual([code]);
   expect(errors[0]?.message).toMatch(/\w{3,} \w/);
   expect(errors[0]?.hint).toMatch(/\w{3,} \w/);
@@ -136,7 +136,7 @@ test('of a file with very many rejected lines the first are on record, and all o
     for (let time = 0; time < 2; time += 1) {
       const failed = await project.run('sync');
       expectTold(failed, 'FILE_TOO_MANY_REJECTED');
-      expect(toldErrors(failed)[0]?.message).toBe(
+      expect(shownErrors(failed)[0]?.message).toBe(
         '100300 of 100301 lines were rejected, more than maxRejected (0.001) allows; the first 100000 are on record',
       );
       expect(await recorded()).toEqual({ n: '100000', first: '2', last: '100001' });

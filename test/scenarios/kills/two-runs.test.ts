@@ -1,8 +1,8 @@
 /** Two runs of one pipeline at once, as two cron jobs that overlap: one works, the other one says so and goes. */
 import { expect, test } from 'vitest';
+import { jsonDocument } from '../../support/errors-shown.ts';
 import { withProject } from '../../support/project.ts';
 import { contentsOf, runsOf, stagingTables } from '../../support/tables.ts';
-import { jsonDocument } from '../../support/told.ts';
 
 const ROUNDS = 10;
 const ROWS = 2_000;

@@ -5,7 +5,7 @@ import { generateLines } from '../../../src/sandbox/data/generate.ts';
 import { createWorld } from '../../../src/sandbox/data/world.ts';
 import { openServerProject, type ServerProject } from '../../support/clickhouse/project.ts';
 import { stockEngine } from '../../support/clickhouse/server-process.ts';
-import { toldErrors } from '../../support/told.ts';
+import { shownErrors } from '../../support/errors-shown.ts';
 
 const WORLD = createWorld({ rows: 300 });
 const MODES = ['sync', 'replace', 'append'] as const;
@@ -171,7 +171,7 @@ test('a constraint that the file breaks: an error that says so, and the table st
   const before = await project.query(count);
   await project.command("ALTER TABLE dns ADD CONSTRAINT never CHECK tld = 'nowhere'");
   await publish('2026-02-02', await snapshot(1));
-  expect(toldErrors(await project.run('sync', 'dns'))).toMatchObject([
+  expect(shownErrors(await project.run('sync', 'dns'))).toMatchObject([
     {
       code: 'DESTINATION_REFUSED',
       message: expect.stringContaining('VIOLATED_CONSTRAINT'),

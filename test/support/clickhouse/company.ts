@@ -3,8 +3,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { runCommand } from '../command.ts';
+import { type ErrorSummary, expectNoSecrets, jsonDocument, shownErrors } from '../errors-shown.ts';
 import type { Finished } from '../project.ts';
-import { type ErrorSummary, expectNoSecrets, jsonDocument, toldErrors } from '../told.ts';
 import type { ServerProject } from './project.ts';
 
 export const PASSWORD = 'Pa55/w "rd&';
@@ -93,7 +93,7 @@ export async function expectLoaded(run: Run, date: string): Promise<void> {
 export async function refused(run: Run): Promise<ErrorSummary> {
   const [check, finished] = await Promise.all([told(run, 'check', 8), run('sync')]);
   expect(finished.code, finished.stderr).toBe(8);
-  const [error] = toldErrors(finished);
+  const [error] = shownErrors(finished);
   if (error === undefined) throw new Error('no error was told');
   expect(check).toMatchObject({ action: 'fail', error: { code: error.code, message: error.message } });
   return error;

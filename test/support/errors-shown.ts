@@ -9,7 +9,7 @@ export interface ErrorSummary {
 }
 
 /** The errors in the lines for people on stderr, in their order. */
-export function toldErrors({ stderr }: Finished): ErrorSummary[] {
+export function shownErrors({ stderr }: Finished): ErrorSummary[] {
   const found = stderr.matchAll(/^(?:[a-z0-9-]+: )?error ([A-Z_]+): (.+)\n(?: .*\n)*\s*what to do: (.+)$/gm);
   return [...found].map(([, code = '', message = '', hint = '']) => ({ code, message, hint }));
 }
