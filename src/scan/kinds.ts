@@ -5,39 +5,16 @@ import type { Column, ColumnKind } from '../types/index.ts';
 const MAP_DEPTH = 3;
 
 /** A kind as assembly/rules/kinds.ts names it: `JSON_TEXT` for json-text. */
-type KindName =
-  | 'DOMAIN'
-  | 'TEXT'
-  | 'JSON_TEXT'
-  | 'UINT16'
-  | 'FLOAT64'
-  | 'BOOL'
-  | 'DATETIME'
-  | 'TECHNOLOGIES'
-  | 'DNS_RECORDS'
-  | 'SOCIAL_NETWORKS'
-  | 'UNPARSED';
+type NameOf<Kind extends string> = Kind extends `${infer First}-${infer Second}`
+  ? `${Uppercase<First>}_${Uppercase<Second>}`
+  : Uppercase<Kind>;
 
 /** A module's exported kinds. */
-export type KindExports = { readonly [Name in KindName]: { readonly value: number } };
-
-const NAMES: { readonly [Kind in ColumnKind]: KindName } = {
-  domain: 'DOMAIN',
-  text: 'TEXT',
-  'json-text': 'JSON_TEXT',
-  uint16: 'UINT16',
-  float64: 'FLOAT64',
-  bool: 'BOOL',
-  datetime: 'DATETIME',
-  technologies: 'TECHNOLOGIES',
-  'dns-records': 'DNS_RECORDS',
-  'social-networks': 'SOCIAL_NETWORKS',
-  unparsed: 'UNPARSED',
-};
+export type KindExports = { readonly [Name in NameOf<ColumnKind>]: { readonly value: number } };
 
 /** The number of a column's rule in a module. */
 export function scanKind(exports: KindExports, { kind }: Column): number {
-  return exports[NAMES[kind]].value;
+  return exports[kind.toUpperCase().replace('-', '_') as NameOf<ColumnKind>].value;
 }
 
 /** Number of levels of arrays and objects that a column's rule examines. */
