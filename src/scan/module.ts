@@ -5,6 +5,7 @@
  * and the rules, with values handed to the module one by one, 0.3 [measured] (test/bench/encode.ts).
  */
 import { readFileSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
 import type { KindExports } from './kinds.ts';
 import { type MemoryExports, ScanMemory } from './memory.ts';
 
@@ -41,6 +42,13 @@ export interface ScanModule<Exports extends ScanExports> {
   readonly exports: Exports;
   readonly memory: ScanMemory;
 }
+
+/**
+ * V8 compiles the way from a module to the host anew after 1,000 calls. If two threads do so at the same moment, one frees code that
+ * has no module, and the process dies by SIGSEGV or SIGTRAP [seen with Node 24.21, in 1 of 25 runs of many loads; test/scan/threads.ts].
+ * So it never does. Few numbers need the host: no difference in speed [measured].
+ */
+setFlagsFromString('--wasm-wrapper-tiering-budget=2147483647');
 
 /** Each instance has its own memory, some 4 MB before the first block. */
 export function openModule<Exports extends ScanExports>(file: URL): ScanModule<Exports> {
