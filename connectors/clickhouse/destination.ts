@@ -11,8 +11,8 @@ import {
   type RecordedReject,
   type RemoteFile,
   type RolledBack,
-  sameRevision,
   sourceKey,
+  supersedes,
 } from '../../src/types/index.ts';
 import type { ClickHouseDestinationOptions } from './destination-options.ts';
 import type { NativeOptions } from './format/native.ts';
@@ -107,10 +107,7 @@ export class ClickHouseDestination implements Destination {
         if (asDomainsyncError(error).code !== 'DESTINATION_VERIFY_FAILED') throw error;
         await this.#discard(staging, work);
       });
-    } else if (
-      work.key === LOST_KEY ||
-      (!keep && loaded && (loaded.date > work.file.date || sameRevision(loaded, work.file)))
-    ) {
+    } else if (work.key === LOST_KEY || (!keep && loaded && supersedes(loaded, work.file, false))) {
       await this.#discard(staging, work);
     } else {
       staging.release();
@@ -200,7 +197,7 @@ export class ClickHouseDestination implements Destination {
     return staging.releaseOnFailure(async () => {
       // Another run may have loaded a file, perhaps a later one, since this run decided to load its own.
       const now = await this.#predecessor(staging, file);
-      const needless = now !== undefined && (now.date > file.date || (sameRevision(now, file) && !force));
+      const needless = now !== undefined && supersedes(now, file, force);
       if (needless || now?.run.id !== before?.run.id) {
         await staging.drop();
         throw runElsewhere(this.#place);

@@ -15,8 +15,8 @@ import {
   type PublishedMark,
   type RecordedReject,
   type Sent,
-  sameRevision,
   sourceKey,
+  supersedes,
 } from '../../src/types/index.ts';
 import { KafkaLoad } from './load.ts';
 import type { KafkaDestinationOptions } from './options.ts';
@@ -63,8 +63,7 @@ export class KafkaDestination implements Destination {
       const { plan, file } = load.work;
       const held = loadedSnapshotOf(published);
       const begun = published?.plan === plan;
-      const needless =
-        held !== null && (held.date > file.date || (held.partial === undefined && sameRevision(held, file)));
+      const needless = held !== null && supersedes(held, file, held.partial !== undefined);
       if (needless && !begun && !keepUnfinished) await load.discard(signal);
       else await load.release(signal);
     });
@@ -135,8 +134,7 @@ export class KafkaDestination implements Destination {
       const publisher = this.#publisher(load);
       const published = await publisher.start(signal);
       const held = loadedSnapshotOf(published);
-      const current = held !== null && held.partial === undefined && sameRevision(held, file) && !request.force;
-      const needless = held !== null && (held.date > file.date || current);
+      const needless = held !== null && supersedes(held, file, request.force || held.partial !== undefined);
       // Another run may have published a file since this run decided to publish its own.
       if (needless || !samePoint(publisher.found, before)) {
         await load.drop(signal);

@@ -70,6 +70,18 @@ export function sameRevision(
   return before === null || now === null || before === now;
 }
 
+/**
+ * Whether what is held makes a load of a file needless: a later date, or the same revision.
+ * @param again the same revision is to be loaded again (`--force`), or is not there as a whole
+ */
+export function supersedes(
+  held: Pick<RemoteFile, 'date' | 'size' | 'etag'>,
+  file: Pick<RemoteFile, 'date' | 'size' | 'etag'>,
+  again: boolean,
+): boolean {
+  return held.date > file.date || (!again && sameRevision(held, file));
+}
+
 /** How the bytes of a local file are compressed. */
 export type Compression = 'zstd' | 'none';
 
