@@ -5,10 +5,10 @@
 import { identifier, literal } from '../sql/names.ts';
 import { versionOf } from '../sql/row-version.ts';
 import { filePartition, OWN_COLUMNS } from '../sql/schema.ts';
-import { loadedColumns, makePartVisible } from '../staging/partition.ts';
+import { makePartVisible } from '../staging/partition.ts';
 import type { Staging } from '../staging/staging.ts';
 import type { WorkState } from '../state/table-comment.ts';
-import type { TargetTables } from './target-tables.ts';
+import { liveTarget, type TargetTables } from './target-tables.ts';
 import { checkReplaced } from './visible.ts';
 
 /** Makes `next` what REPLACE PARTITION takes. Repeatable: `next` is made anew before it. */
@@ -25,17 +25,13 @@ export async function buildPartition(staging: Staging, work: WorkState, rows: nu
 }
 
 /** Makes the file visible. Harmless when repeated. @throws DESTINATION_VERIFY_FAILED when it is not to be seen then */
-export async function replacePartition(
-  staging: Staging,
-  { name, live, columns }: Pick<TargetTables, 'name' | 'live' | 'columns'>,
-  work: WorkState,
-): Promise<void> {
-  const target = { table: live, columns: loadedColumns('append', columns) };
+export async function replacePartition(staging: Staging, tables: TargetTables, work: WorkState): Promise<void> {
+  const { name, live } = tables;
   const replace = (from: string): Promise<void> =>
     staging.repeatable(
       `ALTER TABLE ${live} REPLACE PARTITION ${filePartition(work.source, work.file.date)} FROM ${from}`,
     );
-  await makePartVisible(staging, target, 'next', replace);
+  await makePartVisible(staging, liveTarget(tables), 'next', replace);
   const where = `_source = ${literal(work.source)} AND _file_date = ${literal(work.file.date)}`;
   await checkReplaced(staging, { name, table: live, where }, 'next');
 }

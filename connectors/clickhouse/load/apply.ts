@@ -23,11 +23,11 @@ import {
 import { literal } from '../sql/names.ts';
 import { versionOf } from '../sql/row-version.ts';
 import { CHANGES_COLUMNS } from '../sql/schema.ts';
-import { loadedColumns, makePartVisible } from '../staging/partition.ts';
+import { makePartVisible } from '../staging/partition.ts';
 import type { Staging } from '../staging/staging.ts';
 import type { WorkState } from '../state/table-comment.ts';
 import { comparedRows, type Landed } from './replacement-table.ts';
-import type { TargetTables } from './target-tables.ts';
+import { changeFeedOf, liveTarget, type TargetTables } from './target-tables.ts';
 import { checkAttached, checkReplaced } from './visible.ts';
 
 /** What was compared, and how. */
@@ -61,14 +61,14 @@ export async function buildDelta(
   const starts = await staging.query<{ domain: string }>(selectRangeStarts(names));
   const what = { names, context, ranges: keyRanges(starts.map((row) => row.domain)) };
   const delta = fillDelta(staging, tables.live, what);
-  // A first load of a source records no changes (docs/contract.md, "ClickHouse").
-  if (tables.changes === null || work.previousDate === null) {
+  const feed = changeFeedOf(tables, work);
+  if (feed === null) {
     await delta;
     await staging.mergeToOnePart('delta');
   } else {
     // The feed reads mostly the live table, and works with any number of parts of the delta.
     await allOrFirstError(delta, fillBefore(staging, what));
-    await allOrFirstError(staging.mergeToOnePart('delta'), buildChanges(staging, tables.changes, what));
+    await allOrFirstError(staging.mergeToOnePart('delta'), buildChanges(staging, feed, what));
   }
   return countDifferences(staging, (await applied.landed).rows);
 }
@@ -108,8 +108,7 @@ async function compare(
   // In nearly every file each domain stands once: the comparison assumes so while the domains are counted, and is repeated if not.
   const [{ unique }, asIf] = await allOrFirstError(landed, compared(staging.part('rows'), true));
   if (unique) return asIf;
-  const live = { table: tables.live, columns: loadedColumns('sync', tables.columns) };
-  return compared(await comparedRows(staging, live), false);
+  return compared(await comparedRows(staging, liveTarget(tables)), false);
 }
 
 async function fillDelta(staging: Staging, live: string, { names, context, ranges }: RangedComparison): Promise<void> {
@@ -135,16 +134,15 @@ async function buildChanges(
 
 /** Makes a delta visible, then its changes. Harmless when repeated. @throws DESTINATION_VERIFY_FAILED when it is not visible then */
 export async function attachDelta(staging: Staging, tables: TargetTables, work: WorkState): Promise<void> {
-  const live = { table: tables.live, columns: loadedColumns('sync', tables.columns) };
   const attach = (from: string): Promise<void> =>
     staging.command(`ALTER TABLE ${tables.live} ATTACH PARTITION tuple() FROM ${from}`);
-  await makePartVisible(staging, live, 'delta', attach);
+  await makePartVisible(staging, liveTarget(tables), 'delta', attach);
   if (tables.deletes || !tables.shared) await checkAttached(staging, { name: tables.name, table: tables.live }, work);
-  // A first load of a source records no changes (docs/contract.md, "ClickHouse").
-  if (tables.changes === null || work.previousDate === null) return;
+  const changes = changeFeedOf(tables, work);
+  if (changes === null) return;
   if ((await staging.number(`SELECT count() AS n FROM ${staging.part('changes')}`)) === 0) return;
   const partition = `(${literal(work.file.date)}, ${work.revision}, ${literal(work.source)})`;
-  const feed = { table: tables.changes, columns: CHANGES_COLUMNS.map(({ name }) => name) };
+  const feed = { table: changes, columns: CHANGES_COLUMNS.map(({ name }) => name) };
   const replace = (from: string): Promise<void> =>
     staging.repeatable(`ALTER TABLE ${feed.table} REPLACE PARTITION ${partition} FROM ${from}`);
   await makePartVisible(staging, feed, 'changes', replace);

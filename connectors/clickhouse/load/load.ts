@@ -19,7 +19,7 @@ import { allOrFirstError } from '../server/all-or-first-error.ts';
 import type { Session } from '../server/session.ts';
 import { identifier } from '../sql/names.ts';
 import { landedBlocks, readSourceColumns, selectRejects } from '../staging/landed-blocks.ts';
-import { areAlike, loadedColumns } from '../staging/partition.ts';
+import { areAlike } from '../staging/partition.ts';
 import type { Staging } from '../staging/staging.ts';
 import type { LiveTable } from '../state/live-table.ts';
 import { saveSnapshot } from '../state/loaded-files.ts';
@@ -30,7 +30,7 @@ import { attachDelta, buildDelta } from './apply.ts';
 import { exchangeNext, keepPrevious } from './exchange.ts';
 import { buildReplacement, countLanded, type Landed } from './replacement-table.ts';
 import { resultOf, StagedLoad } from './staged-load.ts';
-import type { TargetTables } from './target-tables.ts';
+import { liveTarget, type TargetTables } from './target-tables.ts';
 import { checkRejected, checkRows, mostRejects, sumBlocks, verifyRows } from './verify.ts';
 
 /** Recording why a load ended must not hang on a server that is gone. */
@@ -120,8 +120,8 @@ export class ClickHouseLoad implements Load {
   }
 
   async #buildReplacement(staging: Staging, landed: Landed): Promise<void> {
-    const { mode, live, columns } = this.#context.tables;
-    const target = { table: live, columns: loadedColumns(mode, columns) };
+    const { mode, live } = this.#context.tables;
+    const target = liveTarget(this.#context.tables);
     for (let attempt = 0; attempt < MOST_ALTERED; attempt += 1) {
       await buildReplacement(staging, target, mode, this.#load.work, landed);
       // Only a table that replaces the live one must have the columns that a user has just added.

@@ -1,6 +1,8 @@
 /** The tables that a load ends in, as a pipeline's configuration names them. */
 import type { Column } from '../../../src/types/index.ts';
 import type { TableMode } from '../sql/schema.ts';
+import { loadedColumns, type RowTarget } from '../staging/partition.ts';
+import type { WorkState } from '../state/table-comment.ts';
 
 export interface TargetTables {
   readonly mode: TableMode;
@@ -17,4 +19,14 @@ export interface TargetTables {
   readonly deletes: boolean;
   /** Other pipelines load into it too. */
   readonly shared: boolean;
+}
+
+/** The live table, as rows are moved into it. */
+export function liveTarget({ live, mode, columns }: Pick<TargetTables, 'live' | 'mode' | 'columns'>): RowTarget {
+  return { table: live, columns: loadedColumns(mode, columns) };
+}
+
+/** The change feed that a load writes to; null: none. A first load of a source records no changes (docs/contract.md, "ClickHouse"). */
+export function changeFeedOf({ changes }: TargetTables, { previousDate }: WorkState): string | null {
+  return previousDate === null ? null : changes;
 }

@@ -48,7 +48,7 @@ export async function checkAttached(
   if ((await factsOf(staging, live.name)).expires) return;
   const [from, to] = versionRange({ fileDate: work.file.date, revision: work.revision });
   const ofFile = `_version BETWEEN ${from} AND ${to} AND _source = ${literal(work.source)}`;
-  await checkRows(staging, { ...live, where: ofFile }, 'delta');
+  await checkArrived(staging, { ...live, where: ofFile }, 'delta');
 }
 
 /**
@@ -62,10 +62,10 @@ export async function checkReplaced(
   from: 'next' | 'changes',
 ): Promise<void> {
   if ((await factsOf(staging, into.name)).expires) return;
-  await checkRows(staging, into, from);
+  await checkArrived(staging, into, from);
 }
 
-async function checkRows(
+async function checkArrived(
   staging: Staging,
   { name, table, where }: { readonly name: string; readonly table: string; readonly where: string },
   from: 'delta' | 'next' | 'changes',

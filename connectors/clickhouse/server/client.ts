@@ -166,11 +166,7 @@ export class Server {
 
   /** As `command`, for a statement that does no harm when it is done twice: retried. */
   async repeatable(sql: string, signal: AbortSignal): Promise<void> {
-    await withRetry(() => this.command(sql, signal), {
-      signal,
-      // `command` has already retried a statement that did not reach the server.
-      policy: (error) => (wasNotSent(error) ? ONCE : this.#retryPolicy(error)),
-    });
+    await this.#repeated(sql, signal);
   }
 
   /**
@@ -178,9 +174,13 @@ export class Server {
    * and the server refuses the second while the first one, whose answer was lost, still runs.
    */
   async repeatableInTurn(sql: string, signal: AbortSignal): Promise<void> {
-    const id = randomUUID();
+    await this.#repeated(sql, signal, randomUUID());
+  }
+
+  async #repeated(sql: string, signal: AbortSignal, id?: string): Promise<void> {
     await withRetry(() => this.command(sql, signal, id), {
       signal,
+      // `command` has already retried a statement that did not reach the server.
       policy: (error) => (wasNotSent(error) ? ONCE : this.#retryPolicy(error)),
     });
   }
