@@ -8,7 +8,8 @@ import { type Proxy as RedisProxy, startProxy } from '../support/network/proxy.t
 import { until } from '../support/until.ts';
 import {
   asked,
-  EVERY_SECOND,
+  DNS,
+  NEVER_DUE,
   untilHolds,
   type WorkerLab,
   withWorkers as withWorkersOf,
@@ -25,9 +26,6 @@ afterAll(() => lab.close());
 function withWorkers(options: SandboxOptions, body: (workers: WorkerLab) => Promise<void>): Promise<void> {
   return withWorkersOf({ ...options, clickhouse: lab.clickhouse }, body);
 }
-
-const DNS = `  dns: { dataset: dns, ${EVERY_SECOND}, to: { clickhouse: { table: dns } } }`;
-const NEVER_DUE = `  dns: { dataset: dns, schedule: '0 0 1 1 *', to: { clickhouse: { table: dns } } }`;
 
 test('two workers: a load is stopped by SIGTERM with 0, and the other goes on from the blocks that have landed', async () => {
   await withWorkers({ rows: 60_000 }, async ({ project, configure, start }) => {

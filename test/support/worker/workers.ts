@@ -17,6 +17,10 @@ const CHILD = fileURLToPath(new URL('child.ts', import.meta.url));
 /** Of a pipeline that is looked at all the time. */
 export const EVERY_SECOND = "schedule: '* * * * * *'";
 
+/** The pipeline `dns`, asked about every second; and one that comes due only when somebody asks. */
+export const DNS = `  dns: { dataset: dns, ${EVERY_SECOND}, to: { clickhouse: { table: dns } } }`;
+export const NEVER_DUE = `  dns: { dataset: dns, schedule: '0 0 1 1 *', to: { clickhouse: { table: dns } } }`;
+
 /** Short, so that tests are: a killed worker is replaced within two seconds. */
 export const SHORT: Partial<Times> = {
   lock: 2_000,

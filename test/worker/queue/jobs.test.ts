@@ -6,7 +6,8 @@ import type { SandboxOptions } from '../../../src/sandbox/service.ts';
 import { type Lab, openLab } from '../../support/clickhouse/lab.ts';
 import { until } from '../../support/until.ts';
 import {
-  EVERY_SECOND,
+  DNS,
+  NEVER_DUE,
   untilHolds,
   type WorkerLab,
   withWorkers as withWorkersOf,
@@ -23,9 +24,6 @@ afterAll(() => lab.close());
 function withWorkers(options: SandboxOptions, body: (workers: WorkerLab) => Promise<void>): Promise<void> {
   return withWorkersOf({ ...options, clickhouse: lab.clickhouse }, body);
 }
-
-const DNS = `  dns: { dataset: dns, ${EVERY_SECOND}, to: { clickhouse: { table: dns } } }`;
-const NEVER_DUE = `  dns: { dataset: dns, schedule: '0 0 1 1 *', to: { clickhouse: { table: dns } } }`;
 
 test('a tick finds a new file and loads it; without one it is one request of one byte, and no job', async () => {
   await withWorkers({ rows: 300 }, async ({ project, redis, configure, start }) => {

@@ -1,15 +1,12 @@
 /** Tables that a run makes after it was taken over: CREATE TABLE asks for no table of its own. They are nobody's, and go. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Session } from '../../../../connectors/clickhouse/server/session.ts';
-import {
-  listSets,
-  type StagingPlace,
-  type StagingSet,
-} from '../../../../connectors/clickhouse/staging/staging-sets.ts';
-import { createStaging, takeOver } from '../../../../connectors/clickhouse/staging/take-over.ts';
-import type { WorkState } from '../../../../connectors/clickhouse/state/table-comment.ts';
+import type { Staging } from '../../../../connectors/clickhouse/staging/staging.ts';
+import { listSets, type StagingSet } from '../../../../connectors/clickhouse/staging/staging-sets.ts';
+import { takeOver } from '../../../../connectors/clickhouse/staging/take-over.ts';
 import { processIdentity } from '../../../../src/common/process-identity.ts';
 import { type Lab, NEVER, openLab } from '../../../support/clickhouse/lab.ts';
+import { createLoad, newestSet, placeOf, WORK } from '../../../support/clickhouse/staging.ts';
 
 let lab: Lab;
 let session: Session;
@@ -25,36 +22,8 @@ beforeAll(async () => {
 
 afterAll(() => lab.close());
 
-const WORK: Omit<WorkState, 'owner'> = {
-  domainsync: 1,
-  phase: 'loading',
-  run: 'the run',
-  key: 'a key',
-  startedAt: '2026-01-01T00:00:00.000Z',
-  source: 'dns',
-  table: 'an id',
-  file: { name: 'f-2026-01-01.jsonl.zst', date: '2026-01-01', size: 1, etag: '"it\'s"', lastModified: null },
-  revision: 0,
-  previousDate: null,
-  ended: false,
-  rollback: false,
-  sourceColumns: [],
-  result: null,
-};
-
-function placeOf(pipeline: string): StagingPlace {
-  return { pipeline, destination: 'clickhouse' };
-}
-
-function create(pipeline: string): ReturnType<typeof createStaging> {
-  return createStaging(session, placeOf(pipeline), { table: 'lab.model', mode: 'sync' }, WORK, 0);
-}
-
-async function newest(pipeline: string): Promise<StagingSet> {
-  const [set] = await listSets(session, placeOf(pipeline));
-  if (set === undefined) throw new Error(`${pipeline} has no staging tables`);
-  return set;
-}
+const create = (pipeline: string): Promise<Staging> => createLoad(session, pipeline);
+const newest = (pipeline: string): Promise<StagingSet> => newestSet(session, pipeline);
 
 async function parts(pipeline: string): Promise<string[][]> {
   return (await listSets(session, placeOf(pipeline))).map((set) => set.parts.toSorted());

@@ -4,16 +4,14 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Session } from '../../../../connectors/clickhouse/server/session.ts';
-import {
-  listSets,
-  type StagingPlace,
-  type StagingSet,
-} from '../../../../connectors/clickhouse/staging/staging-sets.ts';
+import type { Staging } from '../../../../connectors/clickhouse/staging/staging.ts';
+import { listSets, type StagingSet } from '../../../../connectors/clickhouse/staging/staging-sets.ts';
 import { createStaging, takeOver } from '../../../../connectors/clickhouse/staging/take-over.ts';
 import type { WorkState } from '../../../../connectors/clickhouse/state/table-comment.ts';
 import { DomainsyncError, interrupted } from '../../../../src/common/errors.ts';
 import { parseProcessStat, processIdentity } from '../../../../src/common/process-identity.ts';
 import { type Lab, type LabFile, NEVER, openLab } from '../../../support/clickhouse/lab.ts';
+import { createLoad, newestSet, placeOf, WORK } from '../../../support/clickhouse/staging.ts';
 
 let lab: Lab;
 let session: Session;
@@ -33,41 +31,13 @@ function fileOf(rows: number): LabFile {
   return { name: 'file-2026-01-01.jsonl', date: '2026-01-01', bytes: Buffer.from(lines.join('')) };
 }
 
-const WORK: Omit<WorkState, 'owner'> = {
-  domainsync: 1,
-  phase: 'loading',
-  run: 'the run',
-  key: 'a key',
-  startedAt: '2026-01-01T00:00:00.000Z',
-  source: 'dns',
-  table: 'an id',
-  file: { name: 'f-2026-01-01.jsonl.zst', date: '2026-01-01', size: 1, etag: '"it\'s"', lastModified: null },
-  revision: 0,
-  previousDate: null,
-  ended: false,
-  rollback: false,
-  sourceColumns: [],
-  result: null,
-};
-
 function freshPipeline(): string {
   pipelines += 1;
   return `p${pipelines}`;
 }
 
-function placeOf(pipeline: string): StagingPlace {
-  return { pipeline, destination: 'clickhouse' };
-}
-
-function create(pipeline: string): ReturnType<typeof createStaging> {
-  return createStaging(session, placeOf(pipeline), { table: 'lab.model', mode: 'sync' }, WORK, 0);
-}
-
-async function newest(pipeline: string): Promise<StagingSet> {
-  const [set] = await listSets(session, placeOf(pipeline));
-  if (set === undefined) throw new Error(`${pipeline} has no staging tables`);
-  return set;
-}
+const create = (pipeline: string): Promise<Staging> => createLoad(session, pipeline);
+const newest = (pipeline: string): Promise<StagingSet> => newestSet(session, pipeline);
 
 /** How many of several attempts at once came to what: 'won', or an error's code. */
 async function outcomes(attempts: readonly Promise<unknown>[]): Promise<Record<string, number>> {
