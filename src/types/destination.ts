@@ -44,6 +44,27 @@ export interface DestinationStatus {
   readonly lastRun: LastRun | null;
   /** Rejected lines on record for the held file, or for the last failed one. */
   readonly rejected: number;
+  /** The servers that each have a copy of the object; absent: one server, or one that tells nothing of the others. */
+  readonly cluster?: ClusterStatus;
+}
+
+/** The replicas of a destination, as the one that the run speaks to sees them. */
+export interface ClusterStatus {
+  readonly name: string;
+  readonly replicas: readonly ReplicaStatus[];
+}
+
+export interface ReplicaStatus {
+  /** `host:port`, as the cluster's definition names it. */
+  readonly name: string;
+  /** It is the one that this process sends its statements to. */
+  readonly home: boolean;
+  /** False: it did not answer within a few seconds. */
+  readonly answers: boolean;
+  /** Seconds that its copy of the object is behind; null: there is no such object, or it does not answer. */
+  readonly behindSeconds: number | null;
+  /** Changes of the object that it has yet to take over; null likewise. */
+  readonly queue: number | null;
 }
 
 export interface LastRun {
@@ -95,6 +116,8 @@ export interface LoadResult {
    * newColumns and goneColumns then cover the shortest names only.
    */
   readonly sourceColumnCounts?: { readonly now: number; readonly before: number | null };
+  /** Replicas, as ReplicaStatus names them, that did not show the file yet when it was recorded as loaded; absent: none. */
+  readonly lagging?: readonly string[];
 }
 
 /** The result of a rollback. */
@@ -133,6 +156,8 @@ export interface Destination {
    */
   open(request: LoadRequest, signal: AbortSignal): Promise<Load>;
   status(signal: AbortSignal): Promise<DestinationStatus>;
+  /** Its replicas, for `check`; null: there is one server. */
+  cluster?(signal: AbortSignal): Promise<ClusterStatus | null>;
   rejects(limit: number, signal: AbortSignal): Promise<readonly RecordedReject[]>;
   /**
    * Restores the state before the last file, if the destination keeps it. The next run repairs a kill.
