@@ -3,9 +3,10 @@
  * seen there: docs/decisions/0009-cluster.md.
  */
 import { DomainsyncError } from '../../../src/common/errors.ts';
-import { identifier } from '../sql/names.ts';
+import { identifier, literal } from '../sql/names.ts';
 import type { Placing } from '../sql/schema.ts';
 import type { Server } from './client.ts';
+import { ASKED_SETTINGS } from './settings.ts';
 
 /** Replicas that hold the configured database. */
 export interface Cluster extends Placing {
@@ -111,11 +112,28 @@ WHERE cluster = {name:String} ORDER BY shard_num, replica_num`,
       'Name a cluster of one shard in clickhouse.cluster (system.clusters lists them), or a server of its own.',
     );
   }
-  if (!rows.some(({ local }) => local === 1)) {
-    const what = `the server that clickhouse.url names is no replica of the cluster ${name}: ${rows.map(({ host, port }) => `${host}:${port}`).join(', ')}`;
+  const marked = rows.findIndex(({ local }) => local === 1);
+  const home = marked === -1 ? await answeringAsHome(server, name, signal) : marked;
+  const names = rows.map(({ host, port }) => `${host}:${port}`);
+  if (home === null) {
+    const what = `the server that clickhouse.url names is no replica of the cluster ${name}: ${names.join(', ')}`;
     throw unfit(what, "Name addresses of the cluster's replicas in clickhouse.url.");
   }
-  return rows.map(({ host, port, local }) => ({ name: `${host}:${port}`, home: local === 1 }));
+  return names.map((replica, n) => ({ name: replica, home: n === home }));
+}
+
+/** What tells a server from the others of its cluster. */
+const SELF = 'toString(serverUUID()) AS uuid, hostName() AS host, toString(tcpPort()) AS port, displayName() AS name';
+
+/** The replica that is the server itself, where the definition of the cluster has another name for it than it has. */
+async function answeringAsHome(server: Server, cluster: string, signal: AbortSignal): Promise<number | null> {
+  const [own] = await server.query<object>(`SELECT ${SELF}`, signal);
+  const all = await server.query<{ replica: string }>(
+    `SELECT toString(_shard_num) AS replica, ${SELF} FROM clusterAllReplicas(${literal(cluster)}, system.one) ${ASKED_SETTINGS}`,
+    signal,
+  );
+  const found = all.find(({ replica: _, ...answer }) => JSON.stringify(answer) === JSON.stringify(own));
+  return found === undefined ? null : Number(found.replica) - 1;
 }
 
 async function unknownCluster(server: Server, name: string, signal: AbortSignal): Promise<DomainsyncError> {

@@ -5,10 +5,7 @@ import type { ClusterStatus } from '../../../src/types/index.ts';
 import { literal } from '../sql/names.ts';
 import { type Cluster, majorityOf } from './cluster.ts';
 import type { Session } from './session.ts';
-
-/** A replica that is gone or frozen is left out of an answer, after some seconds. */
-const ASKED_SETTINGS = `SETTINGS skip_unavailable_shards = 1, connect_timeout_with_failover_ms = 1000, handshake_timeout_ms = 2000,
-  receive_timeout = 10, send_timeout = 10, connections_with_failover_max_tries = 1, prefer_localhost_replica = 1`;
+import { ASKED_SETTINGS } from './settings.ts';
 
 /** Waiting asks ever more rarely, ms. */
 const FIRST_PAUSE_MS = 20;

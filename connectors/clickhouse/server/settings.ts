@@ -90,3 +90,7 @@ export const BLOCK_SETTINGS: ClickHouseSettings = {
   insert_deduplicate: 1,
   max_partitions_per_insert_block: '0',
 };
+
+/** Clause of a question to all replicas: one that is gone or frozen is left out of the answer, after some seconds. */
+export const ASKED_SETTINGS = `SETTINGS skip_unavailable_shards = 1, connect_timeout_with_failover_ms = 1000, handshake_timeout_ms = 2000,
+  receive_timeout = 10, send_timeout = 10, connections_with_failover_max_tries = 1, prefer_localhost_replica = 1`;
