@@ -23,12 +23,14 @@ import {
 import {
   columnType,
   createChangesTable,
+  createClaimsTable,
   createHeldTable,
   createLiveTable,
   createLiveView,
   createRejectsTable,
   createRunsTable,
   hashOf,
+  type Placing,
 } from '../../../../connectors/clickhouse/sql/schema.ts';
 import {
   commentOf,
@@ -65,6 +67,29 @@ const TABLES = {
   before: 'db.before',
   changes: 'db.changes',
 };
+
+test('tables and views of a cluster', async () => {
+  const few = selectColumns([]);
+  const on: Placing = { onCluster: ' ON CLUSTER `c`', replicated: true, namesUuid: true };
+  const inDatabase: Placing = { onCluster: '', replicated: true, namesUuid: false };
+  const uuid = '11111111-2222-4333-8444-555555555555';
+  for (const [kind, placing] of [
+    ['on-cluster', on],
+    ['replicated-database', inDatabase],
+  ] as const) {
+    const definitions = [
+      createLiveTable('`db`.`few`', 'sync', few, 'state', uuid, placing),
+      createLiveTable('`db`.`few`', 'append', few, 'state', uuid, placing),
+      createLiveView('`db`.`few_live`', '`db`.`few`', 'sync', few, placing),
+      createChangesTable('`db`.`few_changes`', 'changes', placing),
+      createHeldTable('`db`.`domainsync_held`', placing),
+      createRunsTable('`db`.`domainsync_runs`', 31_536_000, placing),
+      createRejectsTable('`db`.`domainsync_rejects`', 2_592_000, placing),
+      createClaimsTable('`db`.`domainsync_claims`', placing),
+    ];
+    await expect(definitions.join(';\n\n')).toMatchFileSnapshot(golden(`schema/${kind}`));
+  }
+});
 
 test('tables and views', async () => {
   const uuid = '11111111-2222-4333-8444-555555555555';
