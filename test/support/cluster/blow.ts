@@ -1,0 +1,133 @@
+/** The fault of a schedule: aimed at a statement of the struck run, dealt, and healed. */
+import type { ChildProcess } from 'node:child_process';
+import type { Statement, Verdict, Watcher } from '../clickhouse/proxy.ts';
+import type { Replica, Replicas } from './replicas.ts';
+import { type Fault, KINDS } from './schedule.ts';
+
+/** The last one: a run that has less to do than was aimed for is struck here. */
+const LAST = /^INSERT INTO \S+domainsync_runs/;
+
+export class Blow {
+  readonly #replicas: Replicas;
+  readonly #home: Replica;
+  readonly #other: Replica;
+  readonly #fault: Fault;
+  /** Statements of an undisturbed run that change something. */
+  readonly #statements: number;
+  readonly #struck = Promise.withResolvers<void>();
+  readonly #healed = Promise.withResolvers<void>();
+  #run: ChildProcess | null = null;
+  #seen = -1;
+  #chosen: Statement | null = null;
+  #dealt: Promise<void> | null = null;
+  #isHealed = false;
+  /** What was hit; null: the run was over before. */
+  hit: string | null = null;
+
+  constructor(replicas: Replicas, homes: { home: Replica; other: Replica }, fault: Fault, statements: number) {
+    this.#replicas = replicas;
+    this.#home = homes.home;
+    this.#other = homes.other;
+    this.#fault = fault;
+    this.#statements = statements;
+  }
+
+  /** Resolves when the fault is there. */
+  get struck(): Promise<void> {
+    return this.#struck.promise;
+  }
+
+  /** Whether the run was to be killed, and the blow has fallen. */
+  get killedRun(): boolean {
+    return (
+      this.hit !== null && (this.#fault.andRun || (this.#fault.who === 'domainsync' && this.#fault.how === 'kill'))
+    );
+  }
+
+  get frozeRun(): boolean {
+    return this.hit !== null && this.#fault.who === 'domainsync' && this.#fault.how === 'freeze';
+  }
+
+  /** The statement that is carried out after the blow is healed; null: none. */
+  get late(): Statement | null {
+    return this.#fault.down === null ? this.#chosen : null;
+  }
+
+  /** For whom the run's statements pass. */
+  aimAt(run: ChildProcess): Watcher {
+    this.#run = run;
+    return { before: (statement) => this.#before(statement), after: (statement) => this.#after(statement) };
+  }
+
+  /** Ends the fault, or prevents it. Idempotent. */
+  async heal(): Promise<void> {
+    this.#isHealed = true;
+    await this.#dealt;
+    const { zookeeper, all } = this.#replicas;
+    zookeeper?.thaw();
+    await zookeeper?.revive();
+    for (const replica of all) await replica.heal();
+    if (this.frozeRun) this.#run?.kill('SIGCONT');
+    this.#healed.resolve();
+  }
+
+  async #before(statement: Statement): Promise<Verdict> {
+    if (!this.#isChosen(statement)) {
+      // Of a process that stands still nothing comes.
+      if (this.frozeRun && !this.#isHealed) await this.#healed.promise;
+      return 'pass';
+    }
+    this.#chosen = statement;
+    const { moment, into, down, who, how } = this.#fault;
+    if (moment === 'during') {
+      setTimeout(() => void this.#deal(statement), into);
+      return 'pass';
+    }
+    if (moment === 'after') return 'pass';
+    await this.#deal(statement);
+    if (down === null) {
+      // It goes its way, though nobody waits for it any more.
+      if (this.killedRun) statement.hangUp();
+      if (who === 'domainsync') await this.#healed.promise;
+      return 'pass';
+    }
+    if (this.frozeRun) await this.#healed.promise;
+    return this.killedRun || (who === 'home' && how === 'kill') ? 'lose' : 'pass';
+  }
+
+  async #after(statement: Statement): Promise<Verdict> {
+    if (statement !== this.#chosen || this.#fault.moment !== 'after') return 'pass';
+    await this.#deal(statement);
+    return this.killedRun || (this.#fault.who === 'home' && this.#fault.how === 'kill') ? 'lose' : 'pass';
+  }
+
+  #isChosen({ sql, changes }: Statement): boolean {
+    if (this.#chosen !== null || !changes) return false;
+    const { aim } = this.#fault;
+    const counts = aim.kind === 'share' || KINDS[aim.like].test(sql);
+    if (counts) this.#seen += 1;
+    const nth = aim.kind === 'share' ? Math.floor(aim.share * this.#statements) : aim.nth;
+    return (counts && this.#seen === nth) || LAST.test(sql);
+  }
+
+  async #deal(statement: Statement): Promise<void> {
+    // The run was over sooner than the time to strike.
+    if (this.#isHealed) return;
+    this.hit = statement.sql;
+    this.#dealt ??= this.#do().finally(() => this.#struck.resolve());
+    await this.#dealt;
+  }
+
+  async #do(): Promise<void> {
+    const { who, how, what, andRun } = this.#fault;
+    const run = this.#run;
+    if (who === 'domainsync') run?.kill(how === 'kill' ? 'SIGKILL' : 'SIGSTOP');
+    if (who === 'zookeeper' && how === 'kill') await this.#replicas.zookeeper?.kill();
+    if (who === 'zookeeper' && how === 'freeze') this.#replicas.zookeeper?.freeze();
+    const victim = who === 'home' ? this.#home : who === 'other' ? this.#other : null;
+    if (victim !== null && how === 'kill') await victim.kill();
+    if (victim !== null && how === 'freeze') victim.freeze();
+    if (victim !== null && how === 'stop') await victim.stop(what);
+    if (andRun) run?.kill('SIGKILL');
+  }
+}
