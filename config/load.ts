@@ -215,12 +215,17 @@ function readService(
   return undefined;
 }
 
+/** The default of clickhouse.replicaTimeout. It stands here, since the section tells whether one was given. */
+const REPLICA_TIMEOUT_MS = 5 * 60_000;
+
 function clickHouseOf(parsed: z.output<typeof sections.clickhouse>, cwd: string): ClickHouseConfig {
-  const { url, database, username, password } = parsed;
+  const { url, database, username, password, cluster, replicaTimeout = REPLICA_TIMEOUT_MS } = parsed;
   const settings = parsed.settings ?? {};
-  return url.startsWith('embedded:')
-    ? { kind: 'embedded', path: resolve(cwd, url.slice('embedded:'.length)), database, settings }
-    : { kind: 'server', url, database, username, password, settings };
+  const urls = typeof url === 'string' ? [url] : url;
+  const folder = urls[0]?.startsWith('embedded:') ? urls[0].slice('embedded:'.length) : null;
+  return folder === null
+    ? { kind: 'server', urls, cluster, replicaTimeout, database, username, password, settings }
+    : { kind: 'embedded', path: resolve(cwd, folder), database, settings };
 }
 
 function readPipelines(raw: unknown, faults: Fault[]): readonly Pipeline[] {

@@ -49,7 +49,12 @@ export type ClickHouseConfig =
     }
   | {
       readonly kind: 'server';
-      readonly url: string;
+      /** At least one. Of several, replicas of one cluster, a run takes the first that answers as its home. */
+      readonly urls: readonly string[];
+      /** A name in system.clusters, or a macro in braces; undefined: one server, or a database of engine Replicated. */
+      readonly cluster: string | undefined;
+      /** How long a load waits for replicas that lag, in milliseconds. */
+      readonly replicaTimeout: number;
       readonly database: string;
       readonly username: string;
       readonly password: string;

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import {
   Bad,
   duration,
-  faultsOf,
   flag,
   hostAndPort,
   isLoopback,
@@ -15,7 +14,9 @@ import {
   notA,
   number,
   oneOf,
+  oneOrOther,
   optionalText,
+  patience,
   rule,
   section,
   text,
@@ -47,16 +48,48 @@ const settings = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/), setting,
   error: (issue) => (issue.code === 'invalid_key' ? 'is no name of a setting' : notA('mapping', issue.input)),
 });
 
-export const clickhouse = section({
-  url: text((value) => {
-    if (!value.startsWith('embedded:')) return webUrl(value, 'embedded:<folder>, or a URL of http or https');
-    return value === 'embedded:' ? new Bad('must name a folder: embedded:./data/clickhouse') : value;
-  }).default('embedded:./data/clickhouse'),
+const serverOrFolder = text((value) => {
+  if (!value.startsWith('embedded:')) return webUrl(value, 'embedded:<folder>, or a URL of http or https');
+  return value === 'embedded:' ? new Bad('must name a folder: embedded:./data/clickhouse') : value;
+});
+
+/** Replicas of one cluster. Of two addresses that are the same the second would stand in for the first when that is away. */
+const replicas = list(text((value) => webUrl(value, 'a URL of http or https'))).superRefine((urls, context) => {
+  for (const [n, url] of urls.entries()) {
+    const message = 'stands in the list already';
+    if (urls.indexOf(url) < n) context.addIssue({ code: 'custom', path: [n], message });
+  }
+});
+
+/** Written unquoted, `{cluster}` is a mapping in YAML. */
+const clusterName = leaf((value) => {
+  if (typeof value !== 'string') return new Bad("must be text: put it in quotes, as in '{cluster}'");
+  if (value === '' || value.length > 255) return new Bad("must be the name of a cluster, or a macro: '{cluster}'");
+  return /['"`\\]|\p{Cc}/u.test(value) ? new Bad('must hold no quotes, backslashes or control characters') : value;
+});
+
+const server = section({
+  url: oneOrOther(Array.isArray, serverOrFolder, replicas).default('embedded:./data/clickhouse'),
+  cluster: clusterName.optional(),
+  replicaTimeout: patience().optional(),
   database: matching(/^[A-Za-z_][A-Za-z0-9_-]*$/, 'a name: letters, digits, _ and -').default('default'),
   username: text().default('default'),
   password: optionalText().default(''),
   settings: settings.nullable().default({}),
 });
+
+const ALONE = 'belongs to a server: the embedded one has no replicas';
+
+export const clickhouse = rule(
+  rule(server, 'cluster', ALONE, onServer('cluster')),
+  'replicaTimeout',
+  ALONE,
+  onServer('replicaTimeout'),
+);
+
+function onServer(key: string): (value: Loose) => boolean {
+  return ({ [key]: given, url }) => given === undefined || typeof url !== 'string' || !url.startsWith('embedded:');
+}
 
 const tls = section({
   rejectUnauthorized: flag().optional(),
@@ -67,20 +100,7 @@ const tls = section({
   servername: text().optional(),
 });
 
-/** One schema for a boolean, another for a mapping. */
-const ssl = z.unknown().transform((input, context): boolean | z.output<typeof tls> => {
-  const result = isMapping(input) ? tls.safeParse(input) : flag().safeParse(input);
-  if (result.success) return result.data;
-  for (const fault of faultsOf(result.error, [])) {
-    context.addIssue({
-      code: 'custom',
-      message: fault.message,
-      path: [...fault.path],
-      params: { absent: fault.absent },
-    });
-  }
-  return z.NEVER;
-});
+const ssl = oneOrOther(isMapping, flag(), tls);
 
 const PASSWORD_KEYS = ['username', 'password'];
 const AWS_KEYS = ['authorizationIdentity', 'accessKeyId', 'secretAccessKey'];

@@ -99,15 +99,23 @@ export function nameOf(names: readonly string[], what: string) {
   return text((value) => (names.includes(value) ? value : new Bad(`is no ${what}${suggestion(value, names)}`)));
 }
 
-const UNITS = { d: 86_400_000, h: 3_600_000, m: 60_000 } as const;
+const UNITS = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1000 } as const;
 
 /** A time such as `365d`, `12h`, `30m`, in milliseconds; more than 0 and at most 100 years. */
 export function duration() {
+  return time(/^(\d{1,8})([dhm])$/, 36_525 * UNITS.d, 'must be a time such as 365d, 12h or 30m, at most 36525d');
+}
+
+/** How long to wait for something, such as `5m` or `30s`, in milliseconds; more than 0 and at most a day, which a timer can do. */
+export function patience() {
+  return time(/^(\d{1,8})([dhms])$/, UNITS.d, 'must be a time such as 5m or 30s, at most 1d');
+}
+
+function time(form: RegExp, most: number, fault: string) {
   return leaf((value) => {
-    const [, count, unit] = /^(\d{1,8})([dhm])$/.exec(String(value)) ?? [];
+    const [, count, unit] = form.exec(String(value)) ?? [];
     const milliseconds = Number(count) * UNITS[(unit ?? 'm') as keyof typeof UNITS];
-    const fits = milliseconds > 0 && milliseconds <= 36_525 * UNITS.d;
-    return fits ? milliseconds : new Bad('must be a time such as 365d, 12h or 30m, at most 36525d');
+    return milliseconds > 0 && milliseconds <= most ? milliseconds : new Bad(fault);
   });
 }
 
@@ -155,6 +163,22 @@ export function section<T extends z.core.$ZodLooseShape>(shape: T) {
 /** A list of values. */
 export function list<T extends z.ZodType>(item: T) {
   return z.array(item, { error: (issue) => notA('list', issue.input) }).min(1, { error: 'must not be empty' });
+}
+
+/** One schema or another, by the form of the value. Their faults keep their places. */
+export function oneOrOther<A extends z.ZodType, B extends z.ZodType>(
+  isOther: (value: unknown) => boolean,
+  one: A,
+  other: B,
+) {
+  return z.unknown().transform((input, context): z.output<A> | z.output<B> => {
+    const result = isOther(input) ? other.safeParse(input) : one.safeParse(input);
+    if (result.success) return result.data;
+    for (const { message, path, absent } of faultsOf(result.error, [])) {
+      context.addIssue({ code: 'custom', message, path: [...path], params: { absent } });
+    }
+    return z.NEVER;
+  });
 }
 
 export function notA(wanted: string, input: unknown): string {

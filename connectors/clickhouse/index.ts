@@ -35,10 +35,20 @@ import { Session } from './server/session.ts';
 import { identifier } from './sql/names.ts';
 import { findOrphans } from './state/orphans.ts';
 
+/** A server, or the replicas of a cluster. */
+interface ServerPlace {
+  /** At least one. Of several a run takes the first that answers as its home. */
+  readonly urls: readonly string[];
+  /** A name in system.clusters, or a macro in braces; undefined: one server, or a database of engine Replicated. */
+  readonly cluster: string | undefined;
+  /** Milliseconds that a load waits for replicas that lag. */
+  readonly replicaTimeout: number;
+}
+
 /** Where the server is. */
 interface ClickHouseOptions extends Omit<ServerOptions, 'url'> {
-  /** An embedded server's folder, or the url of a server. */
-  readonly server: { readonly embedded: string } | { readonly url: string };
+  /** An embedded server's folder, or where a server is. */
+  readonly server: { readonly embedded: string } | ServerPlace;
 }
 
 /** How to reach the server from other programs. */
@@ -69,7 +79,7 @@ export interface ClickHouse {
 export async function openClickHouse(options: ClickHouseOptions, signal: AbortSignal): Promise<ClickHouse> {
   const { database, settings } = options;
   const lease = 'embedded' in options.server ? await leaseEmbeddedServer(options.server.embedded, signal) : null;
-  const url = lease?.url ?? ('url' in options.server ? options.server.url : '');
+  const url = lease?.url ?? ('urls' in options.server ? (options.server.urls[0] ?? '') : '');
   const { username, password } = lease ?? options;
   const server = new Server({ url, database, username, password, settings, embedded: lease !== null });
   const writerModule = new URL('./format/native.ts', import.meta.url).href;

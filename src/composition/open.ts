@@ -146,8 +146,9 @@ function openConfigured({ clickhouse }: Config, signal: AbortSignal): Promise<Cl
     const server = { embedded: clickhouse.path };
     return openClickHouse({ server, database, settings, username: '', password: '' }, signal);
   }
-  const { url, username, password } = clickhouse;
-  return openClickHouse({ server: { url }, database, settings, username, password }, signal);
+  const { urls, cluster, replicaTimeout, username, password } = clickhouse;
+  const server = { urls, cluster, replicaTimeout };
+  return openClickHouse({ server, database, settings, username, password }, signal);
 }
 
 function openService(

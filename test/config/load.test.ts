@@ -57,7 +57,9 @@ test('every comment of the example that holds a setting is right too', async () 
   });
   expect(config.clickhouse).toEqual({
     kind: 'server',
-    url: 'http://127.0.0.1:8123',
+    urls: ['http://127.0.0.1:8123'],
+    cluster: '{cluster}',
+    replicaTimeout: 300_000,
     database: 'default',
     username: 'default',
     password: 'only-on-this-machine',
@@ -183,6 +185,37 @@ test.each([
   ['clickhouse: { url: "embedded:" }', 'clickhouse.url: must name a folder: embedded:./data/clickhouse'],
   ['clickhouse: { url: ch.example }', 'clickhouse.url: must be embedded:<folder>, or a URL of http or https'],
   ['clickhouse: { url: "http://u:p@ch:8123" }', 'clickhouse.url: must hold no user and no password'],
+  ['clickhouse: { url: 5 }', 'clickhouse.url: must be text: put it in quotes'],
+  ['clickhouse: { url: [] }', 'clickhouse.url: must not be empty'],
+  ['clickhouse: { url: ["http://a", ch] }', 'clickhouse.url[1]: must be a URL of http or https'],
+  ['clickhouse: { url: ["embedded:x"] }', 'clickhouse.url[0]: must be a URL of http or https'],
+  ['clickhouse: { url: ["http://u:p@ch"] }', 'clickhouse.url[0]: must hold no user and no password'],
+  ['clickhouse: { url: ["http://a:1", "http://b", "HTTP://A:1/"] }', 'clickhouse.url[2]: stands in the list already'],
+  ['clickhouse: { cluster: c }', 'clickhouse.cluster: belongs to a server: the embedded one has no replicas'],
+  [
+    'clickhouse: { replicaTimeout: 1m }',
+    'clickhouse.replicaTimeout: belongs to a server: the embedded one has no replicas',
+  ],
+  [
+    'clickhouse: { url: "http://a", cluster: {cluster} }',
+    "clickhouse.cluster: must be text: put it in quotes, as in '{cluster}'",
+  ],
+  [
+    'clickhouse: { url: "http://a", cluster: "" }',
+    "clickhouse.cluster: must be the name of a cluster, or a macro: '{cluster}'",
+  ],
+  [
+    `clickhouse: { url: "http://a", cluster: "c'" }`,
+    'clickhouse.cluster: must hold no quotes, backslashes or control characters',
+  ],
+  [
+    'clickhouse: { url: "http://a", cluster: "a\\nb" }',
+    'clickhouse.cluster: must hold no quotes, backslashes or control characters',
+  ],
+  [
+    'clickhouse: { url: "http://a", replicaTimeout: 2d }',
+    'clickhouse.replicaTimeout: must be a time such as 5m or 30s, at most 1d',
+  ],
   [
     'clickhouse: { settings: { max_threads: [1] } }',
     'clickhouse.settings.max_threads: must be text, a number, true or false',
@@ -277,7 +310,7 @@ pipelines:
     columns: [registrar, country, domain, country]
     to: { clickhouse: { table: t, mode: append } }
 `);
-  expect(config.clickhouse).toMatchObject({ url: 'https://ch.example:8443', settings: { max_threads: 2, x: 'y' } });
+  expect(config.clickhouse).toMatchObject({ urls: ['https://ch.example:8443'], settings: { max_threads: 2, x: 'y' } });
   expect(config.dataDir).toBe('/var/lib/domainsync');
   expect(config.history).toEqual({ runs: 12 * HOUR, rejects: HOUR / 2 });
   expect(config.worker).toEqual({ host: '::1', port: 0, token: undefined });
@@ -291,6 +324,29 @@ pipelines:
     ],
     columns: ['domain', 'country', 'registrar'],
     to: { clickhouse: { table: 't', mode: 'append', deletes: false, changes: false } },
+  });
+});
+
+test('the replicas of a cluster', () => {
+  const { clickhouse } = configOf(
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the language of the configuration
+    'clickhouse: { url: ["http://r1:8123/", "${R2}"], cluster: "{cluster}", replicaTimeout: 30s, password: x }',
+    { env: { R2: 'https://r2:8443' } },
+  );
+  expect(clickhouse).toEqual({
+    kind: 'server',
+    urls: ['http://r1:8123', 'https://r2:8443'],
+    cluster: '{cluster}',
+    replicaTimeout: 30_000,
+    database: 'default',
+    username: 'default',
+    password: 'x',
+    settings: {},
+  });
+  expect(configOf('clickhouse: { url: "http://one" }').clickhouse).toMatchObject({
+    urls: ['http://one'],
+    cluster: undefined,
+    replicaTimeout: 300_000,
   });
 });
 

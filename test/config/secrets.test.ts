@@ -12,6 +12,8 @@ const PLACES = [
   'service: { url: "https://h/?k=SECRET", apiKey: { SECRET: 1 } }',
   'service: SECRET',
   'clickhouse: { url: "http://u:SECRET@h", password: [SECRET], database: "SECRET x", settings: SECRET }',
+  'clickhouse: { url: ["http://u:SECRET@h", "http://SECRET", "http://SECRET", SECRET], cluster: [SECRET], replicaTimeout: SECRET }',
+  'clickhouse: { url: "embedded:SECRET", cluster: "\'SECRET" }',
   'kafka: { brokers: ["SECRET"], ssl: SECRET, sasl: { mechanism: SECRET, password: [SECRET] } }',
   'kafka: { brokers: SECRET, sasl: { mechanism: plain, password: SECRET } }',
   'redis: { url: "http://:SECRET@h" }',

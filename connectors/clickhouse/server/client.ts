@@ -5,16 +5,11 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import {
-  type ClickHouseClient,
-  ClickHouseLogLevel,
-  type ClickHouseSettings,
-  createClient,
-  type ResponseHeaders,
-} from '@clickhouse/client';
+import { type ClickHouseClient, ClickHouseLogLevel, type ClickHouseSettings, createClient } from '@clickhouse/client';
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { DEFAULT_RETRY_POLICY, type RetryPolicy, withRetry } from '../../../src/common/retry.ts';
 import { identifier } from '../sql/names.ts';
+import { type Answered, checkWhole } from './answer.ts';
 import {
   FULL_DISK_HINT,
   isMissing,
@@ -46,6 +41,9 @@ const STATEMENT_TIMEOUT_MS = 60 * 60_000;
 /** A server that answered before and is gone is most likely restarting: wait for it, a minute and more. */
 const RESTART_POLICY: RetryPolicy = { ...DEFAULT_RETRY_POLICY, attempts: 16, maxDelay: 10_000 };
 const ONCE: RetryPolicy = { ...DEFAULT_RETRY_POLICY, attempts: 1 };
+
+/** A server that does not answer a question of no work by then is passed over for another one. */
+const ANSWERS_WITHIN_MS = 5_000;
 
 /** A disk with less free space counts as full. */
 const LEAST_ROOM_BYTES = 16 * 1024 * 1024;
@@ -89,6 +87,18 @@ export class Server {
     });
   }
 
+  /** Whether anything answers in time, be it with an error. One question, no retry. */
+  async answers(signal: AbortSignal): Promise<boolean> {
+    const until = AbortSignal.any([signal, AbortSignal.timeout(ANSWERS_WITHIN_MS)]);
+    try {
+      await this.#guarded(() => this.#rows('SELECT 1', until), until);
+      return true;
+    } catch (error) {
+      signal.throwIfAborted();
+      return serverCode(error) !== undefined;
+    }
+  }
+
   /** First of every run. @throws DESTINATION_REFUSED where several servers answer */
   async identify(signal: AbortSignal): Promise<void> {
     await this.#same?.identify(signal);
@@ -128,15 +138,16 @@ export class Server {
   /**
    * A statement without an answer. Retried only where it did not reach the server: after a lost answer nobody knows
    * whether it happened.
+   * @param settings for this statement alone
    * @param id that no other statement has while this one runs
    */
-  async command(sql: string, signal: AbortSignal, id?: string): Promise<void> {
+  async command(sql: string, signal: AbortSignal, settings: ClickHouseSettings = {}, id?: string): Promise<void> {
     try {
-      await this.#command(sql, {}, signal, id);
+      await this.#command(sql, settings, signal, id);
     } catch (error) {
       // These settings come with the second try only: a profile may forbid them, and few tables are that large.
       if (serverCode(error) !== SERVER_CODES.TABLE_SIZE_EXCEEDS_MAX_DROP_SIZE_LIMIT) throw error;
-      await this.#command(sql, DROP_SETTINGS, signal);
+      await this.#command(sql, { ...settings, ...DROP_SETTINGS }, signal);
     }
   }
 
@@ -165,8 +176,8 @@ export class Server {
   }
 
   /** As `command`, for a statement that does no harm when it is done twice: retried. */
-  async repeatable(sql: string, signal: AbortSignal): Promise<void> {
-    await this.#repeated(sql, signal);
+  async repeatable(sql: string, signal: AbortSignal, settings: ClickHouseSettings = {}): Promise<void> {
+    await this.#repeated(sql, signal, settings);
   }
 
   /**
@@ -174,11 +185,11 @@ export class Server {
    * and the server refuses the second while the first one, whose answer was lost, still runs.
    */
   async repeatableInTurn(sql: string, signal: AbortSignal): Promise<void> {
-    await this.#repeated(sql, signal, randomUUID());
+    await this.#repeated(sql, signal, {}, randomUUID());
   }
 
-  async #repeated(sql: string, signal: AbortSignal, id?: string): Promise<void> {
-    await withRetry(() => this.command(sql, signal, id), {
+  async #repeated(sql: string, signal: AbortSignal, settings: ClickHouseSettings, id?: string): Promise<void> {
+    await withRetry(() => this.command(sql, signal, settings, id), {
       signal,
       // `command` has already retried a statement that did not reach the server.
       policy: (error) => (wasNotSent(error) ? ONCE : this.#retryPolicy(error)),
@@ -210,6 +221,7 @@ export class Server {
     payload: Uint8Array | readonly Uint8Array[],
     token: string,
     signal: AbortSignal,
+    settings: ClickHouseSettings = {},
   ): Promise<void> {
     const pieces = payload instanceof Uint8Array ? [payload] : payload;
     const send = async (): Promise<Answered<void>> => {
@@ -217,7 +229,7 @@ export class Server {
         query: sql,
         values: Readable.from(pieces, { objectMode: false }),
         abort_signal: signal,
-        clickhouse_settings: { ...BLOCK_SETTINGS, insert_deduplication_token: token },
+        clickhouse_settings: { ...BLOCK_SETTINGS, ...settings, insert_deduplication_token: token },
       });
       for await (const _ of stream) {
         // Drained: an answer left unread breaks the connection for the next statement.
@@ -278,20 +290,4 @@ export class Server {
       throw toDomainsyncError(error, signal);
     }
   }
-}
-
-/** What a statement gave, and the headers that it came with. */
-interface Answered<T> {
-  readonly value: T;
-  readonly headers: ResponseHeaders;
-}
-
-/** An answer that was cut short must not count as an empty one: the tables would seem to hold nothing. */
-function checkWhole(rows: number, summary: string | string[] | undefined): void {
-  if (typeof summary !== 'string') return;
-  const { result_rows: sent } = JSON.parse(summary) as { result_rows?: string };
-  if (sent === undefined || Number(sent) === rows) return;
-  throw new DomainsyncError('DESTINATION_UNREACHABLE', `ClickHouse sent ${rows} of ${sent} rows of an answer`, {
-    hint: FULL_DISK_HINT,
-  });
 }

@@ -1,14 +1,26 @@
 /** The server as one run speaks to it: every statement ends with the signal that the session is bound to. */
+import type { ClickHouseSettings } from '@clickhouse/client';
+import { ONE_SERVER, type Placing } from '../sql/schema.ts';
 import type { Server } from './client.ts';
+import { type Cluster, majorityOf } from './cluster.ts';
+import { DEFINITION_SETTINGS, quorumSettings } from './settings.ts';
 
 /** Every method throws DomainsyncError, and is retried as Server's method of the same name is. */
 export class Session {
   readonly server: Server;
   readonly signal: AbortSignal;
+  /** The replicas of the database, of which the server is one; null: it stands alone. */
+  readonly cluster: Cluster | null;
 
-  constructor(server: Server, signal: AbortSignal) {
+  constructor(server: Server, signal: AbortSignal, cluster: Cluster | null = null) {
     this.server = server;
     this.signal = signal;
+    this.cluster = cluster;
+  }
+
+  /** Where tables are made that readers see. */
+  get placing(): Placing {
+    return this.cluster ?? ONE_SERVER;
   }
 
   get database(): string {
@@ -45,6 +57,20 @@ export class Session {
     return this.send(() => this.server.repeatable(sql, this.signal));
   }
 
+  /** A definition of what readers see, on every replica, with `placing.onCluster` in it. It does no harm when it is done twice. */
+  define(sql: string): Promise<void> {
+    return this.send(() => this.server.repeatable(sql, this.signal, this.#definitionSettings));
+  }
+
+  /** The same, done once. */
+  defineOnce(sql: string): Promise<void> {
+    return this.send(() => this.server.command(sql, this.signal, this.#definitionSettings));
+  }
+
+  get #definitionSettings(): ClickHouseSettings {
+    return this.cluster === null ? {} : DEFINITION_SETTINGS;
+  }
+
   /** A statement that does no harm when it is done twice one after the other, but would side by side. */
   repeatableInTurn(sql: string): Promise<void> {
     return this.send(() => this.server.repeatableInTurn(sql, this.signal));
@@ -58,6 +84,13 @@ export class Session {
   /** INSERT of bytes that are in a wire format already, as one part. */
   insertBlock(sql: string, payload: Uint8Array | readonly Uint8Array[], token: string): Promise<void> {
     return this.send(() => this.server.insertBlock(sql, payload, token, this.signal));
+  }
+
+  /** INSERT of a record that is to outlive the server: on a cluster a majority of the replicas has it then. */
+  insertRecord(sql: string, payload: Uint8Array, token: string): Promise<void> {
+    const { cluster } = this;
+    const settings = cluster === null ? {} : quorumSettings(majorityOf(cluster), cluster.timeoutMs);
+    return this.send(() => this.server.insertBlock(sql, payload, token, this.signal, settings));
   }
 
   /** What every statement goes through. */

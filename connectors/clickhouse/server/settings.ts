@@ -68,6 +68,20 @@ function uncut(): ClickHouseSettings {
  */
 export const DROP_SETTINGS: ClickHouseSettings = { max_table_size_to_drop: '0', max_partition_size_to_drop: '0' };
 
+/**
+ * For definitions that go to all replicas: the answer comes when those that are alive have carried them out, at the latest after so many
+ * seconds. A replica that was away carries them out when it is back. The time is longer than ZooKeeper takes to see that one is gone (30 s).
+ */
+export const DEFINITION_SETTINGS = {
+  distributed_ddl_output_mode: 'null_status_on_timeout_only_active',
+  distributed_ddl_task_timeout: '60',
+} as unknown as ClickHouseSettings;
+
+/** A record counts as written when so many replicas have it. */
+export function quorumSettings(replicas: number, timeoutMs: number): ClickHouseSettings {
+  return { insert_quorum: String(replicas), insert_quorum_timeout: timeoutMs, insert_quorum_parallel: 1 };
+}
+
 /** One block is one INSERT is one part: it lands whole or not at all. */
 export const BLOCK_SETTINGS: ClickHouseSettings = {
   max_insert_block_size: '1000000000',

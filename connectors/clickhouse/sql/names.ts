@@ -16,6 +16,7 @@ export function literal(text: string): string {
 export const RUNS_TABLE = 'domainsync_runs';
 export const REJECTS_TABLE = 'domainsync_rejects';
 export const HELD_TABLE = 'domainsync_held';
+export const CLAIMS_TABLE = 'domainsync_claims';
 
 /**
  * The tables of one load, `domainsync_staging_<pipeline>_<epoch>_<part>`; a pipeline's name holds no underscore.
@@ -30,6 +31,10 @@ export const HELD_TABLE = 'domainsync_held';
  * - changes  rows to put into the change feed
  * - fence    `rows`, for the moment in which another table is moved in among them
  * - fitted   a copy of delta, changes or next that fits a table which was altered after they were made
+ *
+ * On a cluster these stand on the home alone. Besides, on every replica:
+ * - rdelta, rchanges, rnext   copies of delta, changes and next, from which rows become visible
+ * - rfence                    goes before another table is moved in among them, as `rows` does on one server
  */
 export type StagingPart =
   | 'rows'
@@ -42,7 +47,18 @@ export type StagingPart =
   | 'before'
   | 'changes'
   | 'fence'
-  | 'fitted';
+  | 'fitted'
+  | ReplicatedPart;
+
+/** Staging tables that every replica of a cluster has. */
+export type ReplicatedPart = 'rdelta' | 'rchanges' | 'rnext' | 'rfence';
+
+const REPLICATED_PARTS: readonly ReplicatedPart[] = ['rdelta', 'rchanges', 'rnext', 'rfence'];
+
+/** Whether every replica of a cluster has a staging table; the others stand on one server. */
+export function isReplicated(part: StagingPart): part is ReplicatedPart {
+  return REPLICATED_PARTS.some((one) => one === part);
+}
 
 export const STAGING_PARTS: readonly StagingPart[] = [
   'rows',
@@ -56,6 +72,7 @@ export const STAGING_PARTS: readonly StagingPart[] = [
   'changes',
   'fence',
   'fitted',
+  ...REPLICATED_PARTS,
 ];
 
 export function stagingTable(pipeline: string, epoch: number, part: StagingPart): string {

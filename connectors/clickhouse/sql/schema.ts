@@ -2,6 +2,18 @@
 import type { Column } from '../../../src/types/index.ts';
 import { identifier, literal } from './names.ts';
 
+/** Where tables stand that readers see: on one server, or on every replica of a cluster. */
+export interface Placing {
+  /** The clause that takes a definition to every replica; empty where there is one server, or the database does it. */
+  readonly onCluster: string;
+  /** Rows reach every replica. */
+  readonly replicated: boolean;
+  /** A definition may name the table's UUID. */
+  readonly namesUuid: boolean;
+}
+
+export const ONE_SERVER: Placing = { onCluster: '', replicated: false, namesUuid: true };
+
 /** What a new file does to a table (docs/contract.md, "ClickHouse"). */
 export type TableMode = 'sync' | 'replace' | 'append';
 
@@ -85,10 +97,22 @@ const ENGINES: Readonly<Record<TableMode, string>> = {
   append: 'MergeTree',
 };
 
-/** The engine of a mode's live tables. */
+/** The engine of a mode's live tables, on one server. */
 export function tableEngine(mode: TableMode): string {
   return ENGINES[mode];
 }
+
+/** An engine as a placing has it. */
+function placed(engine: string, { replicated }: Placing): string {
+  return replicated ? `Replicated${engine}` : engine;
+}
+
+/**
+ * A replicated live table remembers every part that was attached to it: a repeated ATTACH of the same part does nothing, however late
+ * it comes (docs/decisions/0009-cluster.md, "Chosen"). A file brings one entry.
+ */
+const REMEMBERED =
+  ' SETTINGS replicated_deduplication_window = 1000000, replicated_deduplication_window_seconds = 3000000000';
 
 /**
  * The live table. Only mode `sync` compares rows: only there they are hashed.
@@ -100,15 +124,17 @@ export function createLiveTable(
   columns: readonly Column[],
   comment: string,
   uuid?: string,
+  placing: Placing = ONE_SERVER,
 ): string {
   const definitions = [
     ...columns.map((column) => `${identifier(column.name)} ${columnType(column)}`),
     ...ownColumns(mode).map(({ name, type }) => `${identifier(name)} ${type}`),
   ];
   if (mode === 'sync') definitions[definitions.length - 1] += ` DEFAULT ${hashExpression(columns)}`;
-  const identity = uuid === undefined ? '' : ` UUID ${literal(uuid)}`;
-  return `CREATE TABLE IF NOT EXISTS ${table}${identity} (${definitions.join(', ')})
-ENGINE = ${tableEngine(mode)} ${tableKeys(mode)} COMMENT ${literal(comment)}`;
+  const identity = uuid === undefined || !placing.namesUuid ? '' : ` UUID ${literal(uuid)}`;
+  const settings = placing.replicated ? REMEMBERED : '';
+  return `CREATE TABLE IF NOT EXISTS ${table}${identity}${placing.onCluster} (${definitions.join(', ')})
+ENGINE = ${placed(tableEngine(mode), placing)} ${tableKeys(mode)}${settings} COMMENT ${literal(comment)}`;
 }
 
 /** The columns of a mode's tables beside those of the contract; the hash last. */
@@ -125,7 +151,13 @@ export const VIEW_COMMENT = 'domainsync: current rows';
  * - append: the newest file of each source; both conditions are answered from the partitions' names, without reading rows.
  *   A file without rows is there as a row that is marked deleted.
  */
-export function createLiveView(view: string, table: string, mode: TableMode, columns: readonly Column[]): string {
+export function createLiveView(
+  view: string,
+  table: string,
+  mode: TableMode,
+  columns: readonly Column[],
+  { onCluster }: Placing = ONE_SERVER,
+): string {
   const names = columns.map((column) => identifier(column.name)).join(', ');
   const rows = {
     sync: `${table} FINAL`,
@@ -134,7 +166,7 @@ export function createLiveView(view: string, table: string, mode: TableMode, col
 WHERE _deleted = 0 AND (_source, _file_date) IN (SELECT _source, max(_file_date) FROM ${table} GROUP BY _source)`,
   };
   // Without the parentheses, versions before 26.7 take COMMENT for an alias of the table.
-  return `CREATE VIEW IF NOT EXISTS ${view} AS (SELECT ${names} FROM ${rows[mode]}) COMMENT ${literal(VIEW_COMMENT)}`;
+  return `CREATE VIEW IF NOT EXISTS ${view}${onCluster} AS (SELECT ${names} FROM ${rows[mode]}) COMMENT ${literal(VIEW_COMMENT)}`;
 }
 
 /** Columns of the change feed. */
@@ -148,18 +180,19 @@ export const CHANGES_COLUMNS: readonly { readonly name: string; readonly type: s
   { name: '_source', type: 'LowCardinality(String)' },
 ];
 
-/**
- * The change feed. Partitioned by what one load writes, so that REPLACE PARTITION repeated gives the rows once.
- */
-export function createChangesTable(table: string, comment: string): string {
-  return `CREATE TABLE IF NOT EXISTS ${table} (
+/** How the change feed is cut and sorted: by what one load writes, so that REPLACE PARTITION repeated gives the rows once. */
+export const CHANGES_KEYS = 'PARTITION BY (file_date, _revision, _source) ORDER BY domain';
+
+/** The change feed. */
+export function createChangesTable(table: string, comment: string, placing: Placing = ONE_SERVER): string {
+  return `CREATE TABLE IF NOT EXISTS ${table}${placing.onCluster} (
   ${CHANGES_COLUMNS.map(({ name, type }) => `${name} ${type}`).join(',\n  ')}
-) ENGINE = MergeTree PARTITION BY (file_date, _revision, _source) ORDER BY domain COMMENT ${literal(comment)}`;
+) ENGINE = ${placed('MergeTree', placing)} ${CHANGES_KEYS} COMMENT ${literal(comment)}`;
 }
 
 /** One row per run. `_run` tells runs apart, so that none is recorded twice; `_epoch` keeps epochs from being used again. */
-export function createRunsTable(table: string, history: number): string {
-  return `CREATE TABLE IF NOT EXISTS ${table} (
+export function createRunsTable(table: string, history: number, placing: Placing = ONE_SERVER): string {
+  return `CREATE TABLE IF NOT EXISTS ${table}${placing.onCluster} (
   pipeline LowCardinality(String),
   destination LowCardinality(String),
   file String,
@@ -180,15 +213,15 @@ export function createRunsTable(table: string, history: number): string {
   error String,
   _run String,
   _epoch UInt64
-) ENGINE = MergeTree ORDER BY (pipeline, started_at)
+) ENGINE = ${placed('MergeTree', placing)} ORDER BY (pipeline, started_at)
 TTL toDateTime(finished_at) + toIntervalSecond(${history})
-SETTINGS non_replicated_deduplication_window = 1000
+SETTINGS ${placing.replicated ? '' : 'non_'}replicated_deduplication_window = 1000
 COMMENT 'domainsync: one row per run'`;
 }
 
 /** Rejected lines. `_file_key` tells revisions of one file name apart, so that a line is recorded once for each. */
-export function createRejectsTable(table: string, history: number): string {
-  return `CREATE TABLE IF NOT EXISTS ${table} (
+export function createRejectsTable(table: string, history: number, placing: Placing = ONE_SERVER): string {
+  return `CREATE TABLE IF NOT EXISTS ${table}${placing.onCluster} (
   pipeline LowCardinality(String),
   file String,
   file_date Date,
@@ -198,7 +231,7 @@ export function createRejectsTable(table: string, history: number): string {
   raw String,
   _file_key String,
   _recorded_at DateTime64(3, 'UTC')
-) ENGINE = MergeTree ORDER BY (pipeline, file, line)
+) ENGINE = ${placed('MergeTree', placing)} ORDER BY (pipeline, file, line)
 TTL toDateTime(_recorded_at) + toIntervalSecond(${history})
 COMMENT 'domainsync: rejected lines'`;
 }
@@ -207,14 +240,23 @@ COMMENT 'domainsync: rejected lines'`;
  * What live tables hold, where a file became visible without the table being exchanged: one row per table, source and
  * file date, the highest version counts. `table_id` is in the live table's comment: a table made anew holds nothing.
  */
-export function createHeldTable(table: string): string {
-  return `CREATE TABLE IF NOT EXISTS ${table} (
+export function createHeldTable(table: string, placing: Placing = ONE_SERVER): string {
+  return `CREATE TABLE IF NOT EXISTS ${table}${placing.onCluster} (
   table_id String,
   source String,
   file_date Date,
   version UInt64,
   held String
-) ENGINE = ReplacingMergeTree(version) ORDER BY (table_id, source, file_date)
-SETTINGS non_replicated_deduplication_window = 1000
+) ENGINE = ${placed('ReplacingMergeTree(version)', placing)} ORDER BY (table_id, source, file_date)
+SETTINGS ${placing.replicated ? '' : 'non_'}replicated_deduplication_window = 1000
 COMMENT 'domainsync: what the tables hold'`;
+}
+
+/**
+ * Who may load, on a cluster: a table without rows, whose columns are the claims (docs/decisions/0009-cluster.md, "Chosen"). A replicated
+ * table has columns for sure: the first is none of them.
+ */
+export function createClaimsTable(table: string, placing: Placing): string {
+  return `CREATE TABLE IF NOT EXISTS ${table}${placing.onCluster} (none UInt8)
+ENGINE = ${placed('MergeTree', placing)} ORDER BY tuple() COMMENT 'domainsync: who may load, in its columns'`;
 }

@@ -24,7 +24,7 @@ export async function insertRecord(session: Session, { table, values, token, isT
   for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
     if (await isThere()) return;
     const fresh = attempt === 0 ? token : `${token}/${attempt}`;
-    await session.insertBlock(`INSERT INTO ${table} FORMAT JSONEachRow`, row, fresh);
+    await session.insertRecord(`INSERT INTO ${table} FORMAT JSONEachRow`, row, fresh);
   }
   if (await isThere()) return;
   throw new DomainsyncError('DESTINATION_REFUSED', `ClickHouse acknowledged a row of ${table} and does not have it`);
