@@ -5,12 +5,9 @@
 import { copyFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { STATE_SQL } from '../kill/reader.ts';
 import type { Mode } from '../kill/state.ts';
-import { mismatches } from '../oracle/compare.ts';
-import { endFaults } from './end-state.ts';
+import { endFaults, stateByOracle } from './end-state.ts';
 import { Files } from './files.ts';
-import { VIEW } from './readers.ts';
 import { type BedReplicas, type GivenReplicas, openReplicas, type Replicas } from './replicas.ts';
 import { type Played, playRound } from './round.ts';
 import { endText, isLoaded, Runs } from './runs.ts';
@@ -102,7 +99,8 @@ class Campaign {
     const database = await this.#createDatabase('calm');
     const { all } = this.#replicas;
     const { mode } = this.#options;
-    const settings = { replicas: this.#replicas, folder: this.#folder, database, mode, replicaTimeout: '60s' };
+    const [folder, cluster] = [this.#folder, this.#cluster];
+    const settings = { replicas: this.#replicas, folder, database, mode, cluster, replicaTimeout: '60s' };
     const runs = new Runs(settings);
     const states: string[] = [];
     for (const file of this.#files.all) {
@@ -111,14 +109,7 @@ class Campaign {
       this.#statements.push(log.changes);
       log.close();
       if (!isLoaded(ended)) throw new Error(`in peace: ${endText(ended)}${ended.stderr}\n${log.text(true)}`);
-      for (const replica of all) {
-        const query = <Row>(sql: string): Promise<Row[]> => replica.rows<Row>(sql, database);
-        const wrong = await mismatches(query, VIEW, file.expected);
-        if (wrong.length > 0) throw new Error(`in peace ${replica.name} shows ${JSON.stringify(wrong[0])}`);
-        const [row] = await query<{ state: string }>(`${STATE_SQL} ${VIEW}`);
-        if (replica === all[0]) states.push(row?.state ?? '');
-        if (row?.state !== states.at(-1)) throw new Error(`in peace ${replica.name} shows ${row?.state}`);
-      }
+      states.push(await stateByOracle(all, database, file));
     }
     // Of no rows there is no sum.
     this.#known = ['0/0', ...states];
@@ -131,6 +122,11 @@ class Campaign {
     await this.#dropDatabase(database);
   }
 
+  /** What the configuration names. */
+  get #cluster(): string | null {
+    return this.#options.database === 'replicated' ? null : this.#replicas.cluster;
+  }
+
   async #play(schedule: Schedule): Promise<Played> {
     const database = await this.#createDatabase(`round_${schedule.seed}`);
     const { mode } = this.#options;
@@ -138,7 +134,7 @@ class Campaign {
     await mkdir(folder);
     const expectation = { files: this.#files, known: this.#known, mode, database };
     const played = await playRound(
-      { replicas: this.#replicas, folder, expectation, statements: this.#statements },
+      { replicas: this.#replicas, folder, cluster: this.#cluster, expectation, statements: this.#statements },
       schedule,
     );
     await this.#dropDatabase(database);

@@ -2,7 +2,8 @@
 
 import { STATE_SQL } from '../kill/reader.ts';
 import type { Mode } from '../kill/state.ts';
-import type { Files } from './files.ts';
+import { mismatches } from '../oracle/compare.ts';
+import type { DatedFile, Files } from './files.ts';
 import { shown, TABLE, VIEW } from './readers.ts';
 import type { Replica } from './replicas.ts';
 
@@ -18,6 +19,24 @@ export interface Expectation {
 export async function endFaults(replica: Replica, expectation: Expectation): Promise<string[]> {
   const faults = await new EndState(replica, expectation).faults();
   return faults.map((fault) => `${replica.name}: ${fault}`);
+}
+
+/**
+ * What readers of all these replicas see of a file, as the oracle does: one state, for count and hashes.
+ * @throws Error where a replica shows anything else
+ */
+export async function stateByOracle(replicas: readonly Replica[], database: string, file: DatedFile): Promise<string> {
+  let seen: string | null = null;
+  for (const replica of replicas) {
+    const query = <Row>(sql: string): Promise<Row[]> => replica.rows<Row>(sql, database);
+    const wrong = await mismatches(query, VIEW, file.expected);
+    if (wrong.length > 0)
+      throw new Error(`${replica.name} shows not what ${file.date} holds: ${JSON.stringify(wrong[0])}`);
+    const [row] = await query<{ state: string }>(`${STATE_SQL} ${VIEW}`);
+    seen ??= row?.state ?? '';
+    if (row?.state !== seen) throw new Error(`${replica.name} shows ${row?.state}, another one ${seen}`);
+  }
+  return seen ?? '';
 }
 
 class EndState {

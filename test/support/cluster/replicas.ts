@@ -20,6 +20,8 @@ export class Replica {
   readonly ways: Readonly<Record<Way, ClickHouseProxy>>;
   /** null: given. */
   readonly server: StockServer | null;
+  /** `host:port`, as the cluster's definition has it; null: it is in none. */
+  #nameInCluster: string | null = null;
   #disturbances = 0;
   #down = false;
   #frozen = false;
@@ -56,10 +58,16 @@ export class Replica {
     return !this.#down && !this.#frozen && this.#stopped === null;
   }
 
-  /** Whether a name of a cluster's definition, `host:port`, is this one's. */
+  /** Whether a name of the cluster's definition, `host:port`, is this one's. */
   isNamed(name: string): boolean {
-    if (this.server !== null) return name.endsWith(`:${this.server.tcpPort}`);
-    return name === `${this.login.host}:${this.login.port}` || name.startsWith(`${this.name}:`);
+    return name === this.#nameInCluster;
+  }
+
+  /** @throws Error where it is no member of the cluster */
+  async learnName(cluster: string): Promise<void> {
+    const sql = `SELECT concat(host_name, ':', toString(port)) FROM system.clusters WHERE cluster = '${cluster}' AND is_local`;
+    this.#nameInCluster = (await this.ask(sql)).trim();
+    if (this.#nameInCluster === '') throw new Error(`${this.name} is in no cluster ${cluster}`);
   }
 
   /** A statement, around domainsync's ways. @throws StatementError, and what the socket throws */
@@ -161,12 +169,13 @@ export async function openReplicas(options: BedReplicas | GivenReplicas): Promis
         all.push(await Replica.at(server.name, { port: server.port, username: 'default', password: '' }, server));
       }
     }
+    const cluster = 'urls' in options ? options.cluster : bed?.zookeeper === null ? null : 'c';
+    if (cluster !== null) for (const replica of all) await replica.learnName(cluster);
+    return { all, zookeeper: bed?.zookeeper ?? null, cluster, close };
   } catch (error) {
     await close();
     throw error;
   }
-  const named = 'urls' in options ? options.cluster : 'c';
-  return { all, zookeeper: bed?.zookeeper ?? null, cluster: bed?.zookeeper === null ? null : named, close };
 }
 
 function openBed({ engine, replicas }: BedReplicas): Promise<Bed> {

@@ -20,6 +20,8 @@ const PAUSE_MS = 1_000;
 export interface RoundSettings {
   readonly replicas: Replicas;
   readonly folder: string;
+  /** As in RunSettings. */
+  readonly cluster: string | null;
   readonly expectation: Expectation;
   /** Statements that change something, of an undisturbed load of each file. */
   readonly statements: readonly number[];
@@ -64,9 +66,9 @@ class Round {
   constructor(settings: RoundSettings, schedule: Schedule) {
     this.#settings = settings;
     this.#schedule = schedule;
-    const { replicas, folder, expectation } = settings;
+    const { replicas, folder, cluster, expectation } = settings;
     const { mode, database } = expectation;
-    this.#runs = new Runs({ replicas, folder, database, mode, replicaTimeout: schedule.replicaTimeout });
+    this.#runs = new Runs({ replicas, folder, database, mode, cluster, replicaTimeout: schedule.replicaTimeout });
     this.#statements = new StatementLog(replicas.all);
     const { fault, homes, file } = schedule;
     const home = replicas.all[homes.struck];

@@ -42,6 +42,8 @@ export interface RunSettings {
   readonly folder: string;
   readonly database: string;
   readonly mode: Mode;
+  /** What the configuration names; null: one server alone, or a database of engine Replicated, which tells it itself. */
+  readonly cluster: string | null;
   readonly replicaTimeout: string;
 }
 
@@ -80,16 +82,14 @@ export class Runs {
   }
 
   #configuration({ way, home }: RunPlan): string {
-    const { replicas, folder, database, mode, replicaTimeout } = this.#settings;
-    const { all, cluster } = replicas;
+    const { replicas, folder, database, mode, cluster, replicaTimeout } = this.#settings;
+    const { all } = replicas;
     const order = [...all.slice(home), ...all.slice(0, home)];
     const { username, password } = all[0]?.login ?? { username: '', password: '' };
     const urls = order.map((replica: Replica) => `'http://127.0.0.1:${replica.ways[way].port}'`);
-    const place =
-      cluster === null
-        ? `url: ${urls[0]}`
-        : `url: [${urls.join(', ')}], cluster: ${cluster}, replicaTimeout: ${replicaTimeout}`;
-    return `clickhouse: { ${place}, database: ${database}, username: ${username}, password: '${password}' }
+    const named = cluster === null ? '' : `cluster: ${cluster}, `;
+    const place = urls.length === 1 ? urls[0] : `[${urls.join(', ')}], ${named}replicaTimeout: ${replicaTimeout}`;
+    return `clickhouse: { url: ${place}, database: ${database}, username: ${username}, password: '${password}' }
 dataDir: '${join(folder, `data-${way}`)}'
 pipelines:
   ${TABLE}: { dataset: ${DATASET}, maxRejected: 0.01, to: { clickhouse: { table: ${TABLE}, mode: ${mode} } } }
