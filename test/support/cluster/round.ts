@@ -13,7 +13,7 @@ const HANGS_AFTER_MS = 240_000;
 /** Runs that may find ClickHouse away once all is well again. */
 const MOST_LAST_RUNS = 6;
 /** Replicas, and what is left of statements, come to rest in this time, ms; what is wrong after it is wrong. */
-const REST_MS = 90_000;
+const REST_MS = 60_000;
 /** Between two runs of which the first found another one at work. */
 const PAUSE_MS = 1_000;
 
@@ -242,7 +242,8 @@ class Round {
       const sees = await shown(replica, expectation.database, expectation.known).catch((error: Error) => error);
       if (!isSame()) continue;
       if (!(sees instanceof Error) && (sees ?? -1) >= begun.file) continue;
-      const what = `${replica.name} showed ${sees instanceof Error ? sees.message : nameOf(sees)} after ${endText(ended)}`;
+      const seen = sees instanceof Error ? sees.message : `${replica.name} showed ${nameOf(sees)}`;
+      const what = `${seen}, after ${endText(ended)}`;
       // A run that finds the file on record says nothing of replicas: one that was away may still be catching up.
       if (ended.outcome === 'loaded') this.#faults.push(what);
       else this.#story.push(what);
