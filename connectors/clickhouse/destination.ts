@@ -2,6 +2,7 @@
 import { asDomainsyncError, DomainsyncError } from '../../src/common/errors.ts';
 import {
   type BlockCounts,
+  type ClusterStatus,
   type Destination,
   type DestinationStatus,
   type Encoding,
@@ -22,15 +23,17 @@ import { ClickHouseLoad, type LoadContext } from './load/load.ts';
 import { prepareTables, refuseUnfit, restoreView } from './load/prepare.ts';
 import { completeRollback, type RollbackTables, rollBack, unlessAtWork } from './load/rollback.ts';
 import type { TargetTables } from './load/target-tables.ts';
-import type { Server } from './server/client.ts';
+import type { Home, Homes } from './server/homes.ts';
 import { refuseUnfitServer } from './server/placement.ts';
+import { clusterStatus } from './server/replicas.ts';
 import { refuseWithoutRights } from './server/rights.ts';
 import { Session } from './server/session.ts';
 import { landedBlocks } from './staging/landed-blocks.ts';
 import { type OwnPlace, otherTable, refuseOther } from './staging/other-table.ts';
 import type { Staging } from './staging/staging.ts';
-import { LOST_KEY, listSets, unfinishedSet } from './staging/staging-sets.ts';
-import { createStaging, runElsewhere, takeOver } from './staging/take-over.ts';
+import { LOST_KEY } from './staging/staging-sets.ts';
+import { createStaging, runElsewhere, type StagingModel, takeOver } from './staging/take-over.ts';
+import { unfinishedSet } from './staging/unfinished.ts';
 import { currentSnapshot, predecessorOf, previousTable, revisionOf, type TablePart } from './state/current-snapshot.ts';
 import { type LiveTable, misplacedRecord, settleRecord, tableFacts } from './state/live-table.ts';
 import { readLiveState, recordTables } from './state/loaded-files.ts';
@@ -41,14 +44,16 @@ export type { ClickHouseDestinationOptions } from './destination-options.ts';
 export class ClickHouseDestination implements Destination {
   readonly name = 'clickhouse';
   readonly writerModule: string;
-  readonly #server: Server;
+  readonly #homes: Homes;
+  /** Chosen once: a destination serves one run. */
+  #home: Promise<Home> | undefined;
   readonly #options: ClickHouseDestinationOptions;
   readonly #place: OwnPlace;
   readonly #part: TablePart;
   readonly #tables: TargetTables;
 
-  constructor(server: Server, options: ClickHouseDestinationOptions) {
-    this.#server = server;
+  constructor(homes: Homes, options: ClickHouseDestinationOptions) {
+    this.#homes = homes;
     this.#options = options;
     this.writerModule = options.writerModule;
     const { pipeline, table, mode, shared, deletes } = options;
@@ -57,9 +62,9 @@ export class ClickHouseDestination implements Destination {
     this.#tables = {
       mode,
       name: table,
-      live: server.table(table),
+      live: homes.table(table),
       previous: mode === 'replace' ? previousTable(table) : null,
-      changes: options.changes ? server.table(`${table}_changes`) : null,
+      changes: options.changes ? homes.table(`${table}_changes`) : null,
       columns: options.columns,
       deletes,
       shared,
@@ -67,29 +72,29 @@ export class ClickHouseDestination implements Destination {
   }
 
   async loadedSnapshot(signal: AbortSignal, force = false): Promise<LoadedSnapshot | null> {
-    const session = this.#session(signal);
+    const session = await this.#session(signal);
     const state = await refuseUnfit(session, { ...this.#options, force });
     return currentSnapshot(session, state, this.#part);
   }
 
   async preflight(signal: AbortSignal): Promise<void> {
-    const session = this.#session(signal);
+    const session = await this.#session(signal);
     await refuseWithoutRights(session, this.#options);
     await refuseOther(session, this.#place, 'applied');
   }
 
   async recover(keepUnfinished: boolean, signal: AbortSignal): Promise<void> {
-    const session = this.#session(signal);
+    const session = await this.#session(signal);
     await refuseUnfitServer(session);
     const { table } = this.#options;
     const found = await tableFacts(session, [...recordTables(table), `${table}_live`]);
     await restoreView(session, this.#options, found);
     const live = await readLiveState(session, table, found);
     if (live !== null) await settleRecord(session, live, keepUnfinished);
-    const unfinished = await unfinishedSet(session, this.#place);
+    const unfinished = await unfinishedSet(session, this.#place, table);
     if (unfinished === null || (await otherTable(session, this.#place, unfinished.work)) !== null) return;
     await this.#prepare(session, keepUnfinished);
-    const staging = await takeOver(session, this.#place, unfinished);
+    const staging = await takeOver(session, this.#place, unfinished, this.#model);
     await staging.releaseOnFailure(() => this.#recoverOwned(staging, unfinished.work, keepUnfinished));
     staging.release();
   }
@@ -117,7 +122,7 @@ export class ClickHouseDestination implements Destination {
   }
 
   async rollback(signal: AbortSignal): Promise<RolledBack> {
-    const session = this.#session(signal);
+    const session = await this.#session(signal);
     const { mode, table, pipeline } = this.#options;
     if (mode !== 'replace') {
       throw new DomainsyncError(
@@ -132,6 +137,11 @@ export class ClickHouseDestination implements Destination {
       await this.recover(true, signal);
       return rollBack(session, this.#rollbackTables());
     });
+  }
+
+  /** What staging tables are made like. */
+  get #model(): StagingModel {
+    return { table: this.#tables.live, mode: this.#options.mode };
   }
 
   #rollbackTables(): RollbackTables {
@@ -153,14 +163,14 @@ export class ClickHouseDestination implements Destination {
   }
 
   async open(request: LoadRequest, signal: AbortSignal): Promise<Load> {
-    const session = this.#session(signal);
+    const session = await this.#session(signal);
     await this.#prepare(session, request.force);
     const key = loadKey(request, this.#options);
     await refuseOther(session, this.#place, 'applied');
-    const [set] = await listSets(session, this.#place);
-    if (set === undefined || set.work === null) return this.#begin(session, request, key, 0);
+    const set = await unfinishedSet(session, this.#place, this.#options.table);
+    if (set === null) return this.#begin(session, request, key, 0);
     const { work } = set;
-    const staging = await takeOver(session, this.#place, set);
+    const staging = await takeOver(session, this.#place, set, this.#model);
     return staging.releaseOnFailure(async () => {
       // Killed after our recover(), while it was being applied: that is for the next recover().
       if (work.phase === 'ready' || work.rollback) {
@@ -192,8 +202,7 @@ export class ClickHouseDestination implements Destination {
     const { file, force } = request;
     const { before, ...target } = await this.#target(session, file);
     const work = newWork({ key, source: this.#part.source, into: this.#options.table, file, ...target });
-    const model = { table: this.#tables.live, mode: this.#options.mode };
-    const staging = await createStaging(session, this.#place, model, work, above);
+    const staging = await createStaging(session, this.#place, this.#model, work, above);
     return staging.releaseOnFailure(async () => {
       // Another run may have loaded a file, perhaps a later one, since this run decided to load its own.
       const now = await this.#predecessor(staging, file);
@@ -207,16 +216,23 @@ export class ClickHouseDestination implements Destination {
   }
 
   async status(signal: AbortSignal): Promise<DestinationStatus> {
-    const session = this.#session(signal);
+    const session = await this.#session(signal);
     const live = await this.#liveState(session);
     if (live?.misplaced) throw misplacedRecord(session, live);
     const held = await currentSnapshot(session, live, this.#part);
     const report = await reportOf(session, this.#place, held);
-    return { destination: this.name, object: `${session.database}.${this.#options.table}`, ...report };
+    const cluster = await this.cluster(signal);
+    const object = `${session.database}.${this.#options.table}`;
+    return { destination: this.name, object, ...report, ...(cluster === null ? {} : { cluster }) };
   }
 
-  rejects(limit: number, signal: AbortSignal): Promise<readonly RecordedReject[]> {
-    return listRejects(this.#session(signal), this.#options.pipeline, limit);
+  async cluster(signal: AbortSignal): Promise<ClusterStatus | null> {
+    const session = await this.#session(signal);
+    return session.cluster === null ? null : clusterStatus(session, session.cluster, this.#options.table);
+  }
+
+  async rejects(limit: number, signal: AbortSignal): Promise<readonly RecordedReject[]> {
+    return listRejects(await this.#session(signal), this.#options.pipeline, limit);
   }
 
   async close(): Promise<void> {
@@ -262,7 +278,12 @@ export class ClickHouseDestination implements Destination {
     return prepareTables(session, { ...this.#options, force });
   }
 
-  #session(signal: AbortSignal): Session {
-    return new Session(this.#server, signal);
+  async #session(signal: AbortSignal): Promise<Session> {
+    this.#home ??= this.#homes.choose(signal);
+    const { server, cluster } = await this.#home.catch((error: unknown) => {
+      this.#home = undefined;
+      throw error;
+    });
+    return new Session(server, signal, cluster);
   }
 }

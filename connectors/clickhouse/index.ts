@@ -31,6 +31,7 @@ import type { ClickHouseDestinationOptions } from './destination-options.ts';
 import { leaseEmbeddedServer } from './embedded/launch.ts';
 import { ClickHousePublishedIndex, type PublishedOptions } from './published/index.ts';
 import { Server, type ServerOptions } from './server/client.ts';
+import { Homes } from './server/homes.ts';
 import { Session } from './server/session.ts';
 import { identifier } from './sql/names.ts';
 import { findOrphans } from './state/orphans.ts';
@@ -81,19 +82,33 @@ export async function openClickHouse(options: ClickHouseOptions, signal: AbortSi
   const lease = 'embedded' in options.server ? await leaseEmbeddedServer(options.server.embedded, signal) : null;
   const url = lease?.url ?? ('urls' in options.server ? (options.server.urls[0] ?? '') : '');
   const { username, password } = lease ?? options;
-  const server = new Server({ url, database, username, password, settings, embedded: lease !== null });
+  const urls: readonly string[] = lease === null && 'urls' in options.server ? options.server.urls.slice(1) : [];
+  const at = (address: string): Server =>
+    new Server({ url: address, database, username, password, settings, embedded: lease !== null });
+  const homes = new Homes([at(url), ...urls.map(at)], 'urls' in options.server ? placeOf(options.server) : null);
+  const session = async (until: AbortSignal): Promise<Session> => {
+    const { server, cluster } = await homes.choose(until);
+    return new Session(server, until, cluster);
+  };
   const writerModule = new URL('./format/native.ts', import.meta.url).href;
   return {
     address: { url, username, database },
     password,
-    destination: (destination) => new ClickHouseDestination(server, { ...destination, writerModule }),
-    published: (of) => new ClickHousePublishedIndex(server, of),
-    dropDatabase: (until) => server.command(`DROP DATABASE IF EXISTS ${identifier(database)} SYNC`, until),
-    orphans: (configured, until) => findOrphans(new Session(server, until), configured),
-    query: (sql, until) => server.query(sql, until),
+    destination: (destination) => new ClickHouseDestination(homes, { ...destination, writerModule }),
+    published: (of) => new ClickHousePublishedIndex(homes, of),
+    dropDatabase: async (until) => {
+      const { server } = await homes.choose(until);
+      await server.command(`DROP DATABASE IF EXISTS ${identifier(database)} SYNC`, until);
+    },
+    orphans: async (configured, until) => findOrphans(await session(until), configured),
+    query: async (sql, until) => (await session(until)).query(sql),
     close: async () => {
-      await server.close();
+      await homes.close();
       lease?.release();
     },
   };
+}
+
+function placeOf({ cluster, replicaTimeout }: ServerPlace): { cluster: string | undefined; timeoutMs: number } {
+  return { cluster, timeoutMs: replicaTimeout };
 }

@@ -53,6 +53,13 @@ export function describeOutcome(pipeline: string, destination: string, outcome: 
   return `${pipeline}: loaded ${file.name} into ${destination}: ${n(rowsRead)} rows read, ${parts.join(', ')} (${time})`;
 }
 
+/** A line of its own: the file is loaded, and readers of some replicas do not see it yet. Null: there are none. */
+export function describeLagging({ pipeline, outcome }: SyncReport): string | null {
+  const lagging = (outcome.kind === 'loaded' && outcome.result.lagging) || [];
+  if (lagging.length === 0) return null;
+  return `${pipeline}: replicas that do not show it yet: ${lagging.join(', ')} (they catch up by themselves)`;
+}
+
 /** The first names, for a line of text. */
 function someOf(names: readonly string[]): string {
   const told = names.slice(0, MOST_NAMES_TOLD).map((name) => `'${name}'`);

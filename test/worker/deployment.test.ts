@@ -39,7 +39,7 @@ test('the configuration of docker-compose.yml is right with the environment that
   expect(env['DOMAINSYNC_CONFIG']).toBe('/app/config/domainsync.compose.yaml');
   const config = loadConfig({ path: 'config/domainsync.compose.yaml', env, needs: { service: true } });
   expect(config).toMatchObject({
-    clickhouse: { kind: 'server', url: 'http://clickhouse:8123', password: 'only-on-this-machine' },
+    clickhouse: { kind: 'server', urls: ['http://clickhouse:8123'], password: 'only-on-this-machine' },
     kafka: { brokers: ['kafka:29092'] },
     redis: { url: 'redis://:@redis:6379' },
     worker: { host: '0.0.0.0', port: 8080, token: 'only-on-this-machine' },

@@ -22,13 +22,12 @@ import {
 } from '../sql/difference.ts';
 import { literal } from '../sql/names.ts';
 import { versionOf } from '../sql/row-version.ts';
-import { CHANGES_COLUMNS } from '../sql/schema.ts';
-import { makePartVisible } from '../staging/partition.ts';
+import { like, makePartVisible, type RowTarget, replicate } from '../staging/partition.ts';
 import type { Staging } from '../staging/staging.ts';
 import type { WorkState } from '../state/table-comment.ts';
 import { comparedRows, type Landed } from './replacement-table.ts';
-import { changeFeedOf, liveTarget, type TargetTables } from './target-tables.ts';
-import { checkAttached, checkReplaced } from './visible.ts';
+import { changeFeedOf, feedTarget, liveTarget, type TargetTables } from './target-tables.ts';
+import { attachedRows, checkAttached, checkReplaced, lagging } from './visible.ts';
 
 /** What was compared, and how. */
 interface Comparison {
@@ -60,7 +59,7 @@ export async function buildDelta(
   const { names, context } = await compare(staging, tables, work, applied);
   const starts = await staging.query<{ domain: string }>(selectRangeStarts(names));
   const what = { names, context, ranges: keyRanges(starts.map((row) => row.domain)) };
-  const delta = fillDelta(staging, tables.live, what);
+  const delta = fillDelta(staging, liveTarget(tables), what);
   const feed = changeFeedOf(tables, work);
   if (feed === null) {
     await delta;
@@ -111,8 +110,12 @@ async function compare(
   return compared(await comparedRows(staging, liveTarget(tables)), false);
 }
 
-async function fillDelta(staging: Staging, live: string, { names, context, ranges }: RangedComparison): Promise<void> {
-  await staging.recreate('delta', `AS ${live} COMMENT ''`);
+async function fillDelta(
+  staging: Staging,
+  live: RowTarget,
+  { names, context, ranges }: RangedComparison,
+): Promise<void> {
+  await staging.recreate('delta', like(staging, live));
   for (const range of ranges) await staging.command(insertDelta(names, context, range));
 }
 
@@ -127,22 +130,43 @@ async function buildChanges(
   feed: string,
   { names, context, ranges }: RangedComparison,
 ): Promise<void> {
-  await staging.recreate('changes', `AS ${feed} COMMENT ''`);
+  await staging.recreate('changes', like(staging, feedTarget(feed)));
   for (const range of ranges) await staging.command(insertChanges(names, context, range));
   await staging.mergeToOnePart('changes');
 }
 
-/** Makes a delta visible, then its changes. Harmless when repeated. @throws DESTINATION_VERIFY_FAILED when it is not visible then */
-export async function attachDelta(staging: Staging, tables: TargetTables, work: WorkState): Promise<void> {
+/** On a cluster, gives every replica the delta and its changes. Nothing on one server. @throws DESTINATION_UNREACHABLE */
+export async function replicateDelta(staging: Staging, tables: TargetTables, work: WorkState): Promise<void> {
+  const feed = changeFeedOf(tables, work);
+  await replicate(staging, liveTarget(tables), 'delta', 'tuple()');
+  if (feed !== null) await replicate(staging, feedTarget(feed), 'changes', feedPartition(work));
+}
+
+/** The partition of a file's changes. */
+function feedPartition({ file, revision, source }: WorkState): string {
+  return `(${literal(file.date)}, ${revision}, ${literal(source)})`;
+}
+
+/**
+ * Makes a delta visible, then its changes. Harmless when repeated.
+ * @throws DESTINATION_VERIFY_FAILED when it is not visible then
+ * @returns replicas that do not show it yet
+ */
+export async function attachDelta(staging: Staging, tables: TargetTables, work: WorkState): Promise<readonly string[]> {
   const attach = (from: string): Promise<void> =>
     staging.command(`ALTER TABLE ${tables.live} ATTACH PARTITION tuple() FROM ${from}`);
   await makePartVisible(staging, liveTarget(tables), 'delta', attach);
   if (tables.deletes || !tables.shared) await checkAttached(staging, { name: tables.name, table: tables.live }, work);
+  await showChanges(staging, tables, work);
+  return lagging(staging, tables.name, attachedRows(work), 'delta');
+}
+
+async function showChanges(staging: Staging, tables: TargetTables, work: WorkState): Promise<void> {
   const changes = changeFeedOf(tables, work);
   if (changes === null) return;
-  if ((await staging.number(`SELECT count() AS n FROM ${staging.part('changes')}`)) === 0) return;
-  const partition = `(${literal(work.file.date)}, ${work.revision}, ${literal(work.source)})`;
-  const feed = { table: changes, columns: CHANGES_COLUMNS.map(({ name }) => name) };
+  if ((await staging.number(`SELECT count() AS n FROM ${staging.part(staging.shown('changes'))}`)) === 0) return;
+  const partition = feedPartition(work);
+  const feed = feedTarget(changes);
   const replace = (from: string): Promise<void> =>
     staging.repeatable(`ALTER TABLE ${feed.table} REPLACE PARTITION ${partition} FROM ${from}`);
   await makePartVisible(staging, feed, 'changes', replace);

@@ -63,9 +63,10 @@ export async function fitColumns(session: Session, options: TableOptions, state:
   const changes = added.map(({ name, type }) => `ADD COLUMN IF NOT EXISTS ${identifier(name)} ${type}`);
   if (mode === 'sync') changes.push(`MODIFY COLUMN \`_hash\` UInt64 DEFAULT ${hashExpression(columns)}`);
   const live = session.table(table);
-  if (changes.length > 0) await session.repeatable(`ALTER TABLE ${live} ${changes.join(', ')}`);
+  // Columns of a replicated table reach every replica by themselves, its comment does not.
+  if (changes.length > 0) await session.define(`ALTER TABLE ${live} ${changes.join(', ')}`);
   const comment = commentOf({ ...state, layout, columns: columns.map((column) => column.name) });
-  await session.repeatable(`ALTER TABLE ${live} MODIFY COMMENT ${literal(comment)}`);
+  await session.define(`ALTER TABLE ${live}${session.placing.onCluster} MODIFY COMMENT ${literal(comment)}`);
 }
 
 /** Exchanges a view of ours that lacks a column for one that has it: at no moment is there none. */
@@ -79,10 +80,12 @@ export async function fitView(session: Session, options: TableOptions): Promise<
   );
   if (view?.comment !== VIEW_COMMENT) return;
   const fresh = session.table(`domainsync_view_${table}`);
-  await session.repeatable(`DROP VIEW IF EXISTS ${fresh} SYNC`);
-  await session.repeatable(createLiveView(fresh, session.table(table), mode, columns));
-  await session.command(`EXCHANGE TABLES ${fresh} AND ${session.table(`${table}_live`)}`);
-  await session.repeatable(`DROP VIEW IF EXISTS ${fresh} SYNC`);
+  const { onCluster } = session.placing;
+  const drop = `DROP VIEW IF EXISTS ${fresh}${onCluster} SYNC`;
+  await session.define(drop);
+  await session.define(createLiveView(fresh, session.table(table), mode, columns, session.placing));
+  await session.defineOnce(`EXCHANGE TABLES ${fresh} AND ${session.table(`${table}_live`)}${onCluster}`);
+  await session.define(drop);
 }
 
 /** Staged parts cannot be attached to a table with another sorting key, in which a row would not replace its domain's row either. */

@@ -21,13 +21,13 @@ import { identifier } from '../sql/names.ts';
 import { landedBlocks, readSourceColumns, selectRejects } from '../staging/landed-blocks.ts';
 import { areAlike } from '../staging/partition.ts';
 import type { Staging } from '../staging/staging.ts';
-import type { LiveTable } from '../state/live-table.ts';
+import { type LiveTable, snapshotInComment } from '../state/live-table.ts';
 import { saveSnapshot } from '../state/loaded-files.ts';
 import { compareColumns, type SourceColumns } from '../state/source-columns.ts';
 import { type LiveState, layoutOf, type SnapshotRecord, type WorkState } from '../state/table-comment.ts';
-import { buildPartition, replacePartition } from './append.ts';
-import { attachDelta, buildDelta } from './apply.ts';
-import { exchangeNext, keepPrevious } from './exchange.ts';
+import { buildPartition, replacePartition, replicatePartition } from './append.ts';
+import { attachDelta, buildDelta, replicateDelta } from './apply.ts';
+import { completeNext, exchangedEverywhere, exchangeNext, keepPrevious } from './exchange.ts';
 import { buildReplacement, countLanded, type Landed } from './replacement-table.ts';
 import { resultOf, StagedLoad } from './staged-load.ts';
 import { liveTarget, type TargetTables } from './target-tables.ts';
@@ -109,13 +109,16 @@ export class ClickHouseLoad implements Load {
       const comparable = before === null || before.layout === layoutOf(context.tables.columns);
       const built = buildDelta(staging, context.tables, work, { landed, comparable });
       const [[columns], counts] = await allOrFirstError(verified, built);
-      return this.#ready(staging, { ...resultWith(columns), ...counts });
+      const result = { ...resultWith(columns), ...counts };
+      await replicateDelta(staging, context.tables, work);
+      return this.#ready(staging, result);
     }
     const [[columns], all] = await allOrFirstError(verified, landed);
     const inserted = { ...resultWith(columns), inserted: all.rows };
     await this.#buildReplacement(staging, all);
     if (mode !== 'append') return this.#exchange(staging, live, inserted, all.rows);
     await buildPartition(staging, work, all.rows);
+    await replicatePartition(staging, context.tables, this.#load.work);
     return this.#ready(staging, inserted);
   }
 
@@ -125,7 +128,7 @@ export class ClickHouseLoad implements Load {
     for (let attempt = 0; attempt < MOST_ALTERED; attempt += 1) {
       await buildReplacement(staging, target, mode, this.#load.work, landed);
       // Only a table that replaces the live one must have the columns that a user has just added.
-      if (mode === 'append' || (await areAlike(staging, [staging.part('next'), live]))) return;
+      if (mode === 'append' || (await areAlike(staging, [staging.part(staging.shown('next')), live]))) return;
     }
   }
 
@@ -133,13 +136,20 @@ export class ClickHouseLoad implements Load {
     const snapshot = this.#snapshot(staging, result, rows);
     // A new id: records in domainsync_held of the replaced table are not true of this one.
     const state = { ...live, id: randomUUID(), sources: { ...live.sources, [this.#load.work.source]: snapshot } };
-    await exchangeNext(staging, this.#context.tables.name, state);
-    await this.visible(staging, snapshot);
-    return result;
+    await completeNext(staging, state);
+    // On one server the exchange itself decides. On a cluster whoever goes on must know that it may have been sent.
+    if (staging.cluster !== null) await this.#load.ready(staging, result, true);
+    return this.#show(staging, snapshot, result);
+  }
+
+  /** Exchanges what is complete. */
+  async #show(staging: Staging, snapshot: SnapshotRecord, result: LoadResult): Promise<LoadResult> {
+    await exchangeNext(staging, this.#context.tables.name);
+    return withLagging(result, await this.visible(staging, snapshot));
   }
 
   async #ready(staging: Staging, result: LoadResult): Promise<LoadResult> {
-    await this.#load.ready(staging, result);
+    await this.#load.ready(staging, result, false);
     return this.applyReady(staging);
   }
 
@@ -149,8 +159,16 @@ export class ClickHouseLoad implements Load {
     const { work } = this.#load;
     const { source, table, result } = work;
     if (result === null) throw new Error('a load in phase ready has no result');
-    if (tables.mode === 'append') await replacePartition(staging, tables, work);
-    else await attachDelta(staging, tables, work);
+    if (work.exchange === true) {
+      const next = staging.partName(staging.shown('next'));
+      const snapshot = await snapshotInComment(staging, next, source);
+      if (snapshot?.run.id !== work.run) throw new Error(`${next} does not say that it holds ${work.file.name}`);
+      return this.#show(staging, snapshot, result);
+    }
+    const lagging =
+      tables.mode === 'append'
+        ? await replacePartition(staging, tables, work)
+        : await attachDelta(staging, tables, work);
     const before = (await liveState(staging))?.sources[source]?.rows ?? 0;
     const rows = tables.mode === 'append' ? result.inserted : before + result.inserted - result.deleted;
     const snapshot = this.#snapshot(staging, result, rows);
@@ -158,15 +176,18 @@ export class ClickHouseLoad implements Load {
     await staging.save(work);
     await saveSnapshot(staging, { id: table, source }, snapshot);
     await this.visible(staging, snapshot);
-    return result;
+    return withLagging(result, lagging);
   }
 
-  /** What is left to do once the file is visible, and on the table's record. Harmless when repeated. */
-  async visible(staging: Staging, snapshot: SnapshotRecord): Promise<void> {
-    const { previous } = this.#context.tables;
+  /** What is left to do once the file is visible, and on the table's record. Harmless when repeated. @returns replicas that do not show it yet */
+  async visible(staging: Staging, snapshot: SnapshotRecord): Promise<readonly string[]> {
+    const { previous, name } = this.#context.tables;
+    // Rows that were attached have been waited for before they went on record.
+    const lagging = this.#load.work.exchange === true ? await exchangedEverywhere(staging, name) : [];
     if (previous !== null) await keepPrevious(staging, previous, this.#load.work);
     await recordSnapshot(staging, snapshot);
     await staging.drop();
+    return lagging;
   }
 
   abandon(error: Error, keep: boolean): Promise<void> {
@@ -189,6 +210,10 @@ export class ClickHouseLoad implements Load {
       run: { id: run, epoch, pipeline: place.pipeline, startedAt, bytes: file.size ?? 0, result },
     };
   }
+}
+
+function withLagging(result: LoadResult, lagging: readonly string[]): LoadResult {
+  return lagging.length === 0 ? result : { ...result, lagging };
 }
 
 function tableGone(table: string): DomainsyncError {

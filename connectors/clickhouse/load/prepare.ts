@@ -3,7 +3,7 @@ import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Column } from '../../../src/types/index.ts';
 import { allOrFirstError } from '../server/all-or-first-error.ts';
 import { defining, dropUndefined } from '../server/definitions.ts';
-import { refuseReplicatedTables, refuseUnfitServer } from '../server/placement.ts';
+import { refuseMisplacedTables, refuseUnfitServer } from '../server/placement.ts';
 import { ensureDatabase, refuseWithoutRights } from '../server/rights.ts';
 import type { Session } from '../server/session.ts';
 import { HELD_TABLE, REJECTS_TABLE, RUNS_TABLE } from '../sql/names.ts';
@@ -14,8 +14,10 @@ import {
   createLiveView,
   createRejectsTable,
   createRunsTable,
+  type Placing,
   type TableMode,
 } from '../sql/schema.ts';
+import { ensureClaims } from '../staging/claims.ts';
 import { type LiveTable, misplacedRecord, settleRecord, type TableFacts } from '../state/live-table.ts';
 import { foreignTable, readLiveState } from '../state/loaded-files.ts';
 import { commentOf, emptyLiveState, type LiveState, parseComment } from '../state/table-comment.ts';
@@ -47,18 +49,19 @@ export async function prepareTables(session: Session, options: PrepareOptions): 
   await ensureDatabase(session);
   const names = [table, `${table}_live`, `${table}_changes`, RUNS_TABLE, REJECTS_TABLE, HELD_TABLE];
   await allOrFirstError(refuseForeign(session, options), dropUndefined(session, names));
+  if (session.cluster !== null) await ensureClaims(session);
   await defining(session, names, () => makeTables(session, options));
 }
 
 async function makeTables(session: Session, options: PrepareOptions): Promise<void> {
   const { table, mode, columns, changes, history, force } = options;
   const live = session.table(table);
-  const empty = emptyLiveState(mode, columns);
+  const empty = emptyLiveState(mode, columns, session.placing.namesUuid ? undefined : null);
   await allOrFirstError(
     ensureHistory(session, RUNS_TABLE, createRunsTable, history.runs),
     ensureHistory(session, REJECTS_TABLE, createRejectsTable, history.rejects),
-    session.repeatable(createHeldTable(session.table(HELD_TABLE))),
-    session.repeatable(createLiveTable(live, mode, columns, commentOf(empty), empty.uuid)),
+    session.define(createHeldTable(session.table(HELD_TABLE), session.placing)),
+    session.define(createLiveTable(live, mode, columns, commentOf(empty), empty.uuid, session.placing)),
   );
   const state = await readLiveState(session, table);
   if (state !== null) {
@@ -69,14 +72,15 @@ async function makeTables(session: Session, options: PrepareOptions): Promise<vo
   await allOrFirstError(
     ensureView(session, options),
     changes
-      ? session.repeatable(createChangesTable(session.table(`${table}_changes`), CHANGES_COMMENT))
+      ? session.define(createChangesTable(session.table(`${table}_changes`), CHANGES_COMMENT, session.placing))
       : Promise.resolve(),
   );
 }
 
 async function ensureView(session: Session, options: PrepareOptions): Promise<void> {
   const { table, mode, columns } = options;
-  await session.repeatable(createLiveView(session.table(`${table}_live`), session.table(table), mode, columns));
+  const view = session.table(`${table}_live`);
+  await session.define(createLiveView(view, session.table(table), mode, columns, session.placing));
   await fitView(session, options);
 }
 
@@ -96,7 +100,7 @@ export async function restoreView(
   if (state === null || state.mode !== mode) return;
   // The next file brings columns that the pipeline has got since.
   const there = columns.filter(({ name }) => state.columns.includes(name));
-  await session.repeatable(createLiveView(session.table(view), session.table(table), mode, there));
+  await session.define(createLiveView(session.table(view), session.table(table), mode, there, session.placing));
 }
 
 /**
@@ -121,11 +125,11 @@ export async function refuseUnfit(session: Session, options: PrepareOptions): Pr
 async function ensureHistory(
   session: Session,
   name: string,
-  create: (table: string, seconds: number) => string,
+  create: (table: string, seconds: number, placing: Placing) => string,
   seconds: number,
 ): Promise<void> {
-  const definition = create(session.table(name), seconds);
-  await session.repeatable(definition);
+  const definition = create(session.table(name), seconds, session.placing);
+  await session.define(definition);
   const row = await session.first<{ kept: 0 | 1 }>(
     `SELECT create_table_query LIKE concat('%toIntervalSecond(', {seconds:String}, ')%') AS kept
 FROM system.tables WHERE database = {database:String} AND name = {name:String}`,
@@ -133,7 +137,7 @@ FROM system.tables WHERE database = {database:String} AND name = {name:String}`,
   );
   const ttl = /^TTL (.+)$/m.exec(definition)?.[1];
   if (row?.kept !== 0 || ttl === undefined) return;
-  await session.repeatable(`ALTER TABLE ${session.table(name)} MODIFY TTL ${ttl}`);
+  await session.define(`ALTER TABLE ${session.table(name)} MODIFY TTL ${ttl}`);
 }
 
 /** Refuses a table or view that has a name of ours and was not made by domainsync. @throws DESTINATION_FOREIGN_TABLE */
@@ -146,7 +150,7 @@ async function refuseForeign(session: Session, options: PrepareOptions): Promise
 WHERE database = {database:String} AND name IN {names:Array(String)}`,
     { database, names: [table, view, feed, previous, RUNS_TABLE, REJECTS_TABLE, HELD_TABLE] },
   );
-  refuseReplicatedTables(database, found);
+  refuseMisplacedTables(session, found);
   const alien = found.find(({ name, engine, comment }) => {
     if (name === view) return engine !== 'View';
     if (name === feed) return changes && comment !== CHANGES_COMMENT;

@@ -3,7 +3,7 @@ import { DomainsyncError } from '../../../src/common/errors.ts';
 import { IN_ORDER_SETTINGS } from '../sql/difference.ts';
 import type { StagingPart } from '../sql/names.ts';
 import { filePartition, type TableMode, tableEngine, tableKeys } from '../sql/schema.ts';
-import { attachRows, type RowTarget } from '../staging/partition.ts';
+import { attachRows, like, type RowTarget } from '../staging/partition.ts';
 import type { Staging } from '../staging/staging.ts';
 import { stagingSettings } from '../staging/staging-settings.ts';
 import type { WorkState } from '../state/table-comment.ts';
@@ -51,7 +51,12 @@ export async function buildReplacement(
     mode === 'sync' || landed.unique
       ? staging.part('rows')
       : await buildMerged(staging, { live, mode, partition, rows: landed.rows });
-  await createFilled(staging, 'next', live, `AS ${live.table}`, { partition, from });
+  // What takes the live table's place is where that is; what gives it a partition is merged first.
+  const [part, definition] =
+    mode === 'append'
+      ? (['next', like(staging, live)] as const)
+      : ([staging.shown('next'), `AS ${live.table} COMMENT ''`] as const);
+  await createFilled(staging, part, live, definition, { partition, from });
 }
 
 /**
@@ -61,7 +66,7 @@ export async function buildReplacement(
  */
 export async function comparedRows(staging: Staging, live: RowTarget): Promise<string> {
   const settings = await stagingSettings(staging, 'unmerged');
-  const definition = `AS ${live.table} ENGINE = ${tableEngine('sync')} ${tableKeys('sync')} SETTINGS ${settings}, ${WITH_PROJECTIONS}`;
+  const definition = `AS ${live.table} ENGINE = ${tableEngine('sync')} ${tableKeys('sync')} SETTINGS ${settings}, ${WITH_PROJECTIONS} COMMENT ''`;
   return createFilled(staging, 'next', live, definition, { partition: 'tuple()', from: staging.part('rows') });
 }
 
@@ -73,7 +78,7 @@ async function createFilled(
   definition: string,
   rows: { readonly partition: string; readonly from: string },
 ): Promise<string> {
-  const table = await staging.recreate(part, `${definition} COMMENT ''`);
+  const table = await staging.recreate(part, definition);
   await attachRows(staging, { table, columns }, rows);
   return table;
 }
@@ -85,7 +90,7 @@ async function buildMerged(
   staging: Staging,
   of: { readonly live: RowTarget; readonly mode: TableMode; readonly partition: string; readonly rows: number },
 ): Promise<string> {
-  const definition = `AS ${of.live.table} ENGINE = ReplacingMergeTree(_version) ${tableKeys(of.mode)} SETTINGS ${WITH_PROJECTIONS}`;
+  const definition = `AS ${of.live.table} ENGINE = ReplacingMergeTree(_version) ${tableKeys(of.mode)} SETTINGS ${WITH_PROJECTIONS} COMMENT ''`;
   const from = staging.part('rows');
   const merged = await createFilled(staging, 'merged', of.live, definition, { partition: of.partition, from });
   // Also for a single part: an insert does not merge its own rows.

@@ -39,10 +39,11 @@ export async function rollBack(session: Session, tables: RollbackTables): Promis
   const staging =
     set?.work == null
       ? await createStaging(session, place, model, work, set?.epoch ?? 0)
-      : await takeOver(session, place, set);
+      : await takeOver(session, place, { ...set, work }, model);
   return staging.releaseOnFailure(async () => {
     // An unfinished load may have left a `next`: it builds it anew when it goes on.
-    await staging.recreate('next', null);
+    await staging.recreate(staging.shown('next'), null);
+    await staging.raiseFence();
     await staging.save({ ...work, rollback: true });
     await completeRollback(staging, work, tables);
     return { from, to };
@@ -56,7 +57,8 @@ export async function completeRollback(
   { live, previous, source }: RollbackTables,
 ): Promise<void> {
   const rolledBack = await exchangeBack(staging, { live, previous }, source);
-  await staging.command(`RENAME TABLE ${staging.part('next')} TO ${staging.table(previous)}`);
+  const back = `RENAME TABLE ${staging.part(staging.shown('next'))} TO ${staging.table(previous)}`;
+  await staging.defineOnce(`${back}${staging.placing.onCluster}`);
   // Last: a run that was taken over before this finds the new owner's epoch on record.
   if (rolledBack !== null) await recordSnapshot(staging, rolledBack, 'rolled-back');
   if (work.key === ROLLBACK_KEY || work.key === LOST_KEY) {

@@ -87,11 +87,15 @@ export class StagedLoad {
     }
   }
 
-  /** Writes down that what is to be applied is whole and fixed: from here on a kill is repeated, not begun anew. */
-  async ready(staging: Staging, result: LoadResult): Promise<void> {
+  /**
+   * Writes down that what is to be applied is whole and fixed: from here on a kill is repeated, not begun anew.
+   * @param exchange a table is to take the live one's place
+   * @throws TAKEN_OVER where another run has the claim: nothing that readers see was sent
+   */
+  async ready(staging: Staging, result: LoadResult, exchange = false): Promise<void> {
     // What is ready is there whole, also after a restart of the server.
     await staging.refuseUndefined();
-    this.change({ phase: 'ready', result });
+    this.change({ phase: 'ready', result, ...(exchange ? { exchange } : {}) });
     await staging.save(this.#work);
   }
 

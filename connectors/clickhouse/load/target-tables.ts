@@ -1,6 +1,6 @@
 /** The tables that a load ends in, as a pipeline's configuration names them. */
 import type { Column } from '../../../src/types/index.ts';
-import type { TableMode } from '../sql/schema.ts';
+import { CHANGES_COLUMNS, CHANGES_KEYS, type TableMode, tableEngine, tableKeys } from '../sql/schema.ts';
 import { loadedColumns, type RowTarget } from '../staging/partition.ts';
 import type { WorkState } from '../state/table-comment.ts';
 
@@ -23,7 +23,13 @@ export interface TargetTables {
 
 /** The live table, as rows are moved into it. */
 export function liveTarget({ live, mode, columns }: Pick<TargetTables, 'live' | 'mode' | 'columns'>): RowTarget {
-  return { table: live, columns: loadedColumns(mode, columns) };
+  const plain = `ENGINE = ${tableEngine(mode)} ${tableKeys(mode)}`;
+  return { table: live, columns: loadedColumns(mode, columns), plain };
+}
+
+/** The change feed, likewise. */
+export function feedTarget(table: string): RowTarget {
+  return { table, columns: CHANGES_COLUMNS.map(({ name }) => name), plain: `ENGINE = MergeTree ${CHANGES_KEYS}` };
 }
 
 /** The change feed that a load writes to; null: none. A first load of a source records no changes (docs/contract.md, "ClickHouse"). */

@@ -3,6 +3,7 @@
  * the statement changed the table that readers see.
  */
 import { DomainsyncError } from '../../../src/common/errors.ts';
+import { awaitReplicas, type Shows, showingRows } from '../server/replicas.ts';
 import type { Session } from '../server/session.ts';
 import { literal } from '../sql/names.ts';
 import { versionRange } from '../sql/row-version.ts';
@@ -46,9 +47,37 @@ export async function checkAttached(
   work: Pick<WorkState, 'source' | 'file' | 'revision'>,
 ): Promise<void> {
   if ((await factsOf(staging, live.name)).expires) return;
-  const [from, to] = versionRange({ fileDate: work.file.date, revision: work.revision });
-  const ofFile = `_version BETWEEN ${from} AND ${to} AND _source = ${literal(work.source)}`;
-  await checkArrived(staging, { ...live, where: ofFile }, 'delta');
+  await checkArrived(staging, { ...live, where: attachedRows(work) }, 'delta');
+}
+
+/** What holds of the rows and delete marks that a file brought to the live table. */
+export function attachedRows({ file, revision, source }: Pick<WorkState, 'source' | 'file' | 'revision'>): string {
+  const [from, to] = versionRange({ fileDate: file.date, revision });
+  return `_version BETWEEN ${from} AND ${to} AND _source = ${literal(source)}`;
+}
+
+/**
+ * On a cluster, waits until every replica that is alive shows what was made visible at home.
+ * @param table bare name
+ * @param where what holds of the rows of the file
+ * @returns the names of those that do not
+ * @throws DESTINATION_UNREACHABLE where no majority does
+ */
+export async function lagging(
+  staging: Staging,
+  table: string,
+  where: string,
+  from: 'delta' | 'next',
+): Promise<readonly string[]> {
+  const { cluster } = staging;
+  if (cluster === null) return [];
+  const brought = await staging.number(`SELECT count() AS n FROM ${staging.part(staging.shown(from))}`);
+  // A merge may leave out rows that others have replaced since: home tells how many are to be seen.
+  const shows: Shows = async () => {
+    const here = await staging.number(`SELECT count() AS n FROM ${staging.table(table)} WHERE ${where}`);
+    return showingRows(staging, cluster, table, where, Math.min(brought, here))();
+  };
+  return awaitReplicas(staging, table, shows);
 }
 
 /**
@@ -70,7 +99,7 @@ async function checkArrived(
   { name, table, where }: { readonly name: string; readonly table: string; readonly where: string },
   from: 'delta' | 'next' | 'changes',
 ): Promise<void> {
-  const brought = await staging.number(`SELECT count() AS n FROM ${staging.part(from)}`);
+  const brought = await staging.number(`SELECT count() AS n FROM ${staging.part(staging.shown(from))}`);
   const found = await staging.number(`SELECT count() AS n FROM ${table} WHERE ${where}`);
   if (found < brought)
     throw notVisible(`${staging.database}.${name}`, `${found} rows of the file are there in place of ${brought}`);

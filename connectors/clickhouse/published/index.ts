@@ -13,16 +13,18 @@ import {
 } from '../../../src/types/index.ts';
 import { listRejects, reportOf } from '../history/report.ts';
 import { allOrFirstError } from '../server/all-or-first-error.ts';
-import type { Server } from '../server/client.ts';
 import { defining, dropUndefined } from '../server/definitions.ts';
-import { refuseReplicatedTables, refuseUnfitServer } from '../server/placement.ts';
+import type { Home, Homes } from '../server/homes.ts';
+import { refuseMisplacedTables, refuseUnfitServer } from '../server/placement.ts';
 import { ensureDatabase } from '../server/rights.ts';
 import { Session } from '../server/session.ts';
 import { REJECTS_TABLE, RUNS_TABLE } from '../sql/names.ts';
 import { createRejectsTable, createRunsTable } from '../sql/schema.ts';
+import { ensureClaims } from '../staging/claims.ts';
 import { landedBlocks } from '../staging/landed-blocks.ts';
-import { LOST_KEY, type StagingPlace, unfinishedSet } from '../staging/staging-sets.ts';
-import { createStaging, takeOver } from '../staging/take-over.ts';
+import { LOST_KEY, type StagingPlace } from '../staging/staging-sets.ts';
+import { createStaging, type StagingModel, takeOver } from '../staging/take-over.ts';
+import { unfinishedSet } from '../staging/unfinished.ts';
 import { tableFacts } from '../state/live-table.ts';
 import { newWork } from '../state/table-comment.ts';
 import { PublishedIndexLoad } from './load.ts';
@@ -36,50 +38,53 @@ export interface PublishedOptions {
 }
 
 export class ClickHousePublishedIndex implements PublishedIndex {
-  readonly #server: Server;
+  readonly #homes: Homes;
+  #home: Promise<Home> | undefined;
   readonly #history: PublishedOptions['history'];
   readonly #place: StagingPlace;
   readonly #name: string;
 
-  constructor(server: Server, { pipeline, history }: PublishedOptions) {
-    this.#server = server;
+  constructor(homes: Homes, { pipeline, history }: PublishedOptions) {
+    this.#homes = homes;
     this.#history = history;
     this.#place = { pipeline, destination: 'kafka' };
     this.#name = `domainsync_published_${pipeline}`;
   }
 
   async preflight(signal: AbortSignal): Promise<void> {
-    const session = this.#session(signal);
+    const session = await this.#session(signal);
     const tables = [this.#name, RUNS_TABLE, REJECTS_TABLE];
     const [found] = await allOrFirstError(tableFacts(session, tables), refuseUnfitServer(session));
-    refuseReplicatedTables(session.database, [...found.values()]);
+    refuseMisplacedTables(session, [...found.values()]);
   }
 
   async prepare(signal: AbortSignal): Promise<void> {
     const { runs, rejects } = this.#history;
-    const session = this.#session(signal);
+    const session = await this.#session(signal);
     await ensureDatabase(session);
     const names = [RUNS_TABLE, REJECTS_TABLE, this.#name];
     await dropUndefined(session, names);
     await defining(session, names, async () => {
-      await session.repeatable(createRunsTable(session.table(RUNS_TABLE), runs));
-      await session.repeatable(createRejectsTable(session.table(REJECTS_TABLE), rejects));
+      const { placing } = session;
+      if (session.cluster !== null) await ensureClaims(session);
+      await session.define(createRunsTable(session.table(RUNS_TABLE), runs, placing));
+      await session.define(createRejectsTable(session.table(REJECTS_TABLE), rejects, placing));
       const empty: IndexState = { domainsync: 1, mark: null };
-      await session.repeatable(createIndex(session.table(this.#name), JSON.stringify(empty)));
+      await session.define(createIndex(session.table(this.#name), JSON.stringify(empty), placing));
     });
   }
 
   async mark(signal: AbortSignal): Promise<PublishedMark | null> {
-    return (await readIndexState(this.#session(signal), this.#name))?.mark ?? null;
+    return (await readIndexState(await this.#session(signal), this.#name))?.mark ?? null;
   }
 
   async claim(signal: AbortSignal): Promise<PublishedLoad | null> {
     await this.preflight(signal);
-    const session = this.#session(signal);
-    const unfinished = await unfinishedSet(session, this.#place);
+    const session = await this.#session(signal);
+    const unfinished = await unfinishedSet(session, this.#place, this.#name);
     if (unfinished === null) return null;
     const { work } = unfinished;
-    const staging = await takeOver(session, this.#place, unfinished);
+    const staging = await takeOver(session, this.#place, unfinished, this.#model(session));
     return staging.releaseOnFailure(async () => {
       const load = new PublishedIndexLoad(this.#name, staging, work, await landedBlocks(staging));
       if (work.key !== LOST_KEY) return load;
@@ -89,23 +94,32 @@ export class ClickHousePublishedIndex implements PublishedIndex {
   }
 
   async begin({ request, key, revision }: PublishedStart, signal: AbortSignal): Promise<PublishedLoad> {
-    const session = this.#session(signal);
+    const session = await this.#session(signal);
     const source = sourceKey(request.target);
     const work = newWork({ key, source, table: this.#name, file: request.file, revision, previousDate: null });
-    const like = { table: session.table(this.#name), mode: 'sync' } as const;
-    const staging = await createStaging(session, this.#place, like, work, 0);
+    const staging = await createStaging(session, this.#place, this.#model(session), work, 0);
     return new PublishedIndexLoad(this.#name, staging, { ...work, owner: null }, new Map());
   }
 
-  report(held: LoadedSnapshot | null, signal: AbortSignal): ReturnType<PublishedIndex['report']> {
-    return reportOf(this.#session(signal), this.#place, held);
+  async report(held: LoadedSnapshot | null, signal: AbortSignal): ReturnType<PublishedIndex['report']> {
+    return reportOf(await this.#session(signal), this.#place, held);
   }
 
-  rejects(limit: number, signal: AbortSignal): Promise<readonly RecordedReject[]> {
-    return listRejects(this.#session(signal), this.#place.pipeline, limit);
+  async rejects(limit: number, signal: AbortSignal): Promise<readonly RecordedReject[]> {
+    return listRejects(await this.#session(signal), this.#place.pipeline, limit);
   }
 
-  #session(signal: AbortSignal): Session {
-    return new Session(this.#server, signal);
+  /** What staging tables are made like. */
+  #model(session: Session): StagingModel {
+    return { table: session.table(this.#name), mode: 'sync' };
+  }
+
+  async #session(signal: AbortSignal): Promise<Session> {
+    this.#home ??= this.#homes.choose(signal);
+    const { server, cluster } = await this.#home.catch((error: unknown) => {
+      this.#home = undefined;
+      throw error;
+    });
+    return new Session(server, signal, cluster);
   }
 }

@@ -12,14 +12,17 @@ import type {
   Sent,
 } from '../../../src/types/index.ts';
 import { recordEnd, recordGivenUp, recordRejects } from '../history/run-history.ts';
+import { exchangedEverywhere } from '../load/exchange.ts';
 import { buildReplacement, countLanded } from '../load/replacement-table.ts';
 import { resultOf, StagedLoad } from '../load/staged-load.ts';
 import { checkRejected, checkRows, mostRejects, sumBlocks, type Totals, verifyRows } from '../load/verify.ts';
 import { checkExchanged, factsOf } from '../load/visible.ts';
 import { literal, type StagingPart } from '../sql/names.ts';
 import { versionOf } from '../sql/row-version.ts';
+import { tableEngine, tableKeys } from '../sql/schema.ts';
 import { landedBlocks, selectRejects } from '../staging/landed-blocks.ts';
 import type { Staging } from '../staging/staging.ts';
+import { dropPart } from '../staging/staging-sets.ts';
 import type { WorkState } from '../state/table-comment.ts';
 import { encodeKeys } from './keys.ts';
 import * as sql from './sql.ts';
@@ -72,12 +75,13 @@ export class PublishedIndexLoad implements PublishedLoad {
     if (gates.minRows !== null) checkRows(totals, gates.minRows.before, gates.minRows.share);
     await verifyRows(staging);
     const index = staging.table(this.#index);
-    const target = { table: index, columns: sql.INDEX_COLUMNS.map(({ name }) => name) };
+    const plain = `ENGINE = ${tableEngine('sync')} ${tableKeys('sync')}`;
+    const target = { table: index, columns: sql.INDEX_COLUMNS.map(({ name }) => name), plain };
     const different = await countLanded(staging);
     await buildReplacement(staging, target, 'sync', work, different);
     const plan = await staging.recreate(sql.PARTS.plan, null);
     await staging.command(sql.createPlan(plan));
-    await staging.command(sql.insertPlan(plan, staging.part(sql.PARTS.next), index, everything));
+    await staging.command(sql.insertPlan(plan, staging.part(staging.shown(sql.PARTS.next)), index, everything));
     const lines = await staging.recreate(sql.PARTS.lines, null);
     await staging.command(sql.createLines(lines));
     await staging.command(sql.insertLines(lines, plan));
@@ -103,7 +107,7 @@ export class PublishedIndexLoad implements PublishedLoad {
     // Writing to the index is not fenced, since it needs no staging table: saving first proves that we are still the owner.
     await staging.save(work);
     const index = staging.table(this.#index);
-    const [next, plan] = [staging.part(sql.PARTS.next), staging.part(sql.PARTS.plan)];
+    const [next, plan] = [staging.part(staging.shown(sql.PARTS.next)), staging.part(sql.PARTS.plan)];
     await staging.command(sql.insertSentRows(index, next, plan, line));
     if (deletedTo !== null) {
       await staging.command(sql.insertSentDeletions(index, plan, deletedTo, versionOfLine0(work, true)));
@@ -115,8 +119,8 @@ export class PublishedIndexLoad implements PublishedLoad {
     const staging = this.#load.staging(signal);
     const state = await readIndexState(staging, this.#index);
     if (state?.mark?.plan !== mark.plan || state.mark.messages !== mark.messages) {
-      await saveMark(staging, staging.part(sql.PARTS.next), mark);
-      await this.#exchange(staging, sql.PARTS.next);
+      await saveMark(staging, staging.part(staging.shown(sql.PARTS.next)), mark);
+      await this.#exchange(staging, staging.shown(sql.PARTS.next));
     }
     const { work } = this.#load;
     const result = work.result ?? { ...this.#load.landedResult(0), unchanged: rows };
@@ -130,11 +134,12 @@ export class PublishedIndexLoad implements PublishedLoad {
     signal: AbortSignal,
   ): Promise<void> {
     const staging = this.#load.staging(signal);
-    const rebuilt = await staging.recreate(sql.PARTS.rebuilt, `AS ${staging.table(this.#index)} COMMENT ''`);
+    const part = staging.shown(sql.PARTS.rebuilt);
+    const rebuilt = await staging.recreate(part, `AS ${staging.table(this.#index)} COMMENT ''`);
     for await (const some of keys) await staging.insertBlock(sql.insertRebuilt(rebuilt), encodeKeys(some), '');
     await saveMark(staging, rebuilt, mark);
-    await this.#exchange(staging, sql.PARTS.rebuilt);
-    await staging.command(`DROP TABLE ${rebuilt} SYNC`);
+    await this.#exchange(staging, part);
+    await dropPart(staging, rebuilt, part);
   }
 
   async confirm(signal: AbortSignal): Promise<void> {
@@ -166,14 +171,16 @@ export class PublishedIndexLoad implements PublishedLoad {
   async #exchange(staging: Staging, part: StagingPart): Promise<void> {
     const made = await factsOf(staging, staging.partName(part));
     await staging.refuseUndefined();
-    await staging.command(`EXCHANGE TABLES ${staging.part(part)} AND ${staging.table(this.#index)}`);
+    const exchange = `EXCHANGE TABLES ${staging.part(part)} AND ${staging.table(this.#index)}`;
+    await staging.defineOnce(`${exchange}${staging.placing.onCluster}`);
     await checkExchanged(staging, this.#index, made);
+    await exchangedEverywhere(staging, this.#index);
   }
 }
 
 async function saveMark(staging: Staging, table: string, mark: PublishedMark | null): Promise<void> {
   const comment = JSON.stringify({ domainsync: 1, mark } satisfies IndexState);
-  await staging.repeatable(`ALTER TABLE ${table} MODIFY COMMENT ${literal(comment)}`);
+  await staging.define(`ALTER TABLE ${table}${staging.placing.onCluster} MODIFY COMMENT ${literal(comment)}`);
 }
 
 async function plannedResult(staging: Staging, plan: string, totals: Totals, rows: number): Promise<LoadResult> {

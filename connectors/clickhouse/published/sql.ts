@@ -5,6 +5,7 @@
 import { DIFFERENCE, DIFFERENCE_SETTINGS } from '../sql/difference.ts';
 import { literal, type StagingPart } from '../sql/names.ts';
 import { LINE_OF_VERSION } from '../sql/row-version.ts';
+import { ONE_SERVER, type Placing, placed, tableEngine, tableKeys } from '../sql/schema.ts';
 
 /** What the staging tables of such a load are. */
 export const PARTS = {
@@ -35,10 +36,10 @@ export const INDEX_COLUMNS: readonly { readonly name: string; readonly type: str
  * Domains and hashes. `_version` orders rows of one domain as it does in live tables; a row that makes no message is
  * marked deleted, with a version below that of any other line of its file, so that an earlier line stands for it.
  */
-export function createIndex(table: string, comment: string): string {
-  return `CREATE TABLE IF NOT EXISTS ${table} (
+export function createIndex(table: string, comment: string, placing: Placing = ONE_SERVER): string {
+  return `CREATE TABLE IF NOT EXISTS ${table}${placing.onCluster} (
   ${INDEX_COLUMNS.map(({ name, type }) => `${name} ${type}`).join(', ')}
-) ENGINE = ReplacingMergeTree(_version, _deleted) ORDER BY domain COMMENT ${literal(comment)}`;
+) ENGINE = ${placed(tableEngine('sync'), placing)} ${tableKeys('sync')} COMMENT ${literal(comment)}`;
 }
 
 /** INSERT of the rows that the encoding threads write, see PublishedLoad. */

@@ -21,6 +21,11 @@ export class Homes {
     this.#options = options;
   }
 
+  /** A table of the configured database, qualified and quoted. */
+  table(name: string): string {
+    return this.#servers[0].table(name);
+  }
+
   /** The first address that answers. @throws DESTINATION_*, CONFIG_INVALID where the server is not what the configuration says */
   async choose(signal: AbortSignal): Promise<Home> {
     const server = await this.#firstThatAnswers(signal);

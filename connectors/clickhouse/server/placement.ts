@@ -7,9 +7,10 @@ import type { Session } from './session.ts';
 /** `Overlay` is the engine of the embedded server's database `default`: an Atomic database, and files beside it. */
 const FIT_ENGINES: ReadonlySet<string> = new Set(['Atomic', 'Overlay']);
 
-const ONE_SERVER = 'domainsync loads into one server: its tables would be there, and empty or stale on the others';
+const ONE_SERVER =
+  'without clickhouse.cluster domainsync loads into one server: what it makes would be there, and empty or stale on the others';
 const OTHER_DATABASE =
-  'Name a database of engine Atomic in clickhouse.database (CREATE DATABASE domains ENGINE = Atomic), and in clickhouse.url the address of one server.';
+  'Name a database of engine Atomic in clickhouse.database (CREATE DATABASE domains ENGINE = Atomic).';
 const OTHER_SERVER =
   'ClickHouse Cloud is not supported: name a server of your own in clickhouse.url, or use the embedded one.';
 
@@ -34,7 +35,7 @@ UNION ALL SELECT if(value = '1', 'Shared', '') FROM system.settings WHERE name =
     { database },
   );
   const engine = found?.engine ?? (await engineByDefault(session));
-  if (engine === '' || FIT_ENGINES.has(engine)) return;
+  if (engine === '' || FIT_ENGINES.has(engine) || session.cluster?.name === database) return;
   throw unfitDatabase(database, engine);
 }
 
@@ -55,10 +56,7 @@ function unfitDatabase(database: string, engine: string): DomainsyncError {
       },
     );
   }
-  const why =
-    engine === 'Replicated'
-      ? ONE_SERVER
-      : 'its tables cannot be exchanged, which is how a file becomes visible at once';
+  const why = 'its tables cannot be exchanged, which is how a file becomes visible at once';
   return new DomainsyncError('DESTINATION_REFUSED', `the database ${database} is of engine ${engine}: ${why}`, {
     hint: OTHER_DATABASE,
   });
@@ -70,16 +68,28 @@ interface PlacedTable {
   readonly engine: string;
 }
 
-/** @throws DESTINATION_REFUSED for a table that stands on several servers */
-export function refuseReplicatedTables(database: string, tables: readonly PlacedTable[]): void {
-  const replicated = tables.find(({ engine }) => /^(Replicated|Shared)/.test(engine));
-  if (replicated === undefined) return;
-  const { name, engine } = replicated;
+/**
+ * On one server no table may be replicated; on a cluster every one must be.
+ * @throws DESTINATION_REFUSED
+ */
+export function refuseMisplacedTables({ database, cluster }: Session, tables: readonly PlacedTable[]): void {
+  const isReplicated = ({ engine }: PlacedTable): boolean => /^(Replicated|Shared)/.test(engine);
+  const isPlain = ({ engine }: PlacedTable): boolean =>
+    engine.endsWith('MergeTree') && !/^(Replicated|Shared)/.test(engine);
+  const table = tables.find(cluster === null ? isReplicated : isPlain);
+  if (table === undefined) return;
+  const { name, engine } = table;
+  const what = `the table ${database}.${name} is of engine ${engine}`;
+  if (cluster === null) {
+    throw new DomainsyncError('DESTINATION_REFUSED', `${what}: ${ONE_SERVER}`, {
+      hint: `Name the cluster of its replicas in clickhouse.cluster; or give the pipeline another table, or rename ${name}: a table of engine ${engine.replace(/^(Replicated|Shared)/, '')} is made in its place.`,
+    });
+  }
   throw new DomainsyncError(
     'DESTINATION_REFUSED',
-    `the table ${database}.${name} is of engine ${engine}: ${ONE_SERVER}`,
+    `${what}, which stays on one replica of the cluster ${cluster.name}`,
     {
-      hint: `Give the pipeline another table, or rename ${name}: a table of engine ${engine.replace(/^(Replicated|Shared)/, '')} is made in its place.`,
+      hint: `Make it a replicated one, without copying its rows (docs/clusters.md, "Moving a table into a cluster"); or give the pipeline another table, or rename ${name}.`,
     },
   );
 }

@@ -52,10 +52,14 @@ export async function refuseWithoutRights(session: Session, options: RightsOptio
 
 /** Creates the configured database where it is missing. @throws DESTINATION_REFUSED where the user may not */
 export async function ensureDatabase(session: Session): Promise<void> {
+  const { stagingDatabase } = session;
+  if (stagingDatabase !== session.database) {
+    await session.repeatable(`CREATE DATABASE IF NOT EXISTS ${identifier(stagingDatabase)} ENGINE = Atomic`);
+  }
   if (await seesDatabase(session)) return;
   const database = identifier(session.database);
   try {
-    await session.repeatable(`CREATE DATABASE IF NOT EXISTS ${database}`);
+    await session.define(`CREATE DATABASE IF NOT EXISTS ${database}${session.placing.onCluster}`);
   } catch (error) {
     if (serverCode(error) !== SERVER_CODES.ACCESS_DENIED) throw error;
     throw noDatabase(session, await signedIn(session), error);

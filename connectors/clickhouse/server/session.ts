@@ -27,6 +27,11 @@ export class Session {
     return this.server.database;
   }
 
+  /** Where the tables of a load are, apart from those that every replica has. */
+  get stagingDatabase(): string {
+    return this.cluster?.stagingDatabase ?? this.database;
+  }
+
   /** A table of the configured database, qualified and quoted. */
   table(name: string): string {
     return this.server.table(name);
@@ -91,6 +96,13 @@ export class Session {
     const { cluster } = this;
     const settings = cluster === null ? {} : quorumSettings(majorityOf(cluster), cluster.timeoutMs);
     return this.send(() => this.server.insertBlock(sql, payload, token, this.signal, settings));
+  }
+
+  /** Waits, so many milliseconds at the most, until a replicated table has all that was entered into its log before. */
+  catchUp(table: string, milliseconds: number): Promise<void> {
+    const seconds = Math.max(1, Math.ceil(milliseconds / 1000));
+    const sql = `SYSTEM SYNC REPLICA ${this.table(table)} LIGHTWEIGHT`;
+    return this.send(() => this.server.command(sql, this.signal, { receive_timeout: seconds }));
   }
 
   /** What every statement goes through. */

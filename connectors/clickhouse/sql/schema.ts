@@ -103,7 +103,7 @@ export function tableEngine(mode: TableMode): string {
 }
 
 /** An engine as a placing has it. */
-function placed(engine: string, { replicated }: Placing): string {
+export function placed(engine: string, { replicated }: Placing): string {
   return replicated ? `Replicated${engine}` : engine;
 }
 

@@ -9,8 +9,8 @@
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Session } from '../server/session.ts';
 import type { WorkState } from '../state/table-comment.ts';
-import { ownerAtWork } from './owner.ts';
-import { listSets, type StagingPlace } from './staging-sets.ts';
+import type { StagingPlace } from './staging-sets.ts';
+import { findUnfinished, isAtWork } from './unfinished.ts';
 
 /** A destination's own place. */
 export interface OwnPlace extends StagingPlace {
@@ -37,11 +37,11 @@ export async function otherTable(
  * @throws RUN_ELSEWHERE while a run into another table is at work; DESTINATION_REFUSED where one left such a load
  */
 export async function refuseOther(session: Session, place: OwnPlace, left: 'applied' | 'any'): Promise<void> {
-  const set = (await listSets(session, place)).find(({ work }) => work !== null);
-  if (set === undefined || set.work === null) return;
+  const set = await findUnfinished(session, place);
+  if (set === null) return;
   const other = await otherTable(session, place, set.work);
   if (other === null) return;
-  if (await ownerAtWork(session, place, set)) throw waitsFor(session, place, other);
+  if (await isAtWork(session, place, set)) throw waitsFor(session, place, other);
   const applied = set.work.phase === 'ready' || set.work.rollback;
   if (applied || left === 'any') throw leftTo(session, place, other);
 }

@@ -4,7 +4,8 @@
  * table like the live one.
  */
 import { SERVER_CODES, serverCode } from '../server/errors.ts';
-import { identifier, type StagingPart } from '../sql/names.ts';
+import { awaitReplicas, havingRows } from '../server/replicas.ts';
+import { identifier } from '../sql/names.ts';
 import { ownColumns, type TableMode } from '../sql/schema.ts';
 import type { Staging } from './staging.ts';
 
@@ -14,6 +15,40 @@ export interface RowTarget {
   readonly table: string;
   /** Columns that a load fills. Any other column is the user's, and gets its default. */
   readonly columns: readonly string[];
+  /** Engine and keys of a table like it on one server. */
+  readonly plain: string;
+}
+
+/** What follows CREATE TABLE for a staging table like another one, where rows come from it or go into it. On a cluster the home alone has it. */
+export function like(staging: Staging, { table, plain }: RowTarget): string {
+  return `AS ${table}${staging.cluster === null ? '' : ` ${plain}`} COMMENT ''`;
+}
+
+/**
+ * On a cluster, gives every replica what is to become visible: a table like the target, of one part.
+ * @param partition of the rows, as SQL
+ * @throws DESTINATION_UNREACHABLE where no majority has it in time
+ */
+export async function replicate(
+  staging: Staging,
+  target: RowTarget,
+  part: 'delta' | 'changes' | 'next',
+  partition: string,
+): Promise<void> {
+  const { cluster } = staging;
+  if (cluster === null) return;
+  const copy = staging.shown(part);
+  const table = await staging.recreate(copy, `AS ${target.table} COMMENT ''`);
+  const rows = await staging.number(`SELECT count() AS n FROM ${staging.part(part)}`);
+  if (rows > 0) await attachRows(staging, { ...target, table }, { partition, from: staging.part(part) });
+  // Rows that had to be copied are several parts.
+  await staging.mergeToOnePart(copy);
+  await awaitReplicas(
+    staging,
+    staging.partName(copy),
+    havingRows(staging, cluster, staging.partName(copy), rows),
+    'majority',
+  );
 }
 
 /** The columns of a live table that a load gives values. */
@@ -24,7 +59,7 @@ export function loadedColumns(mode: TableMode, columns: readonly { readonly name
 /** Gives a staging table the rows of another. */
 export async function attachRows(
   staging: Staging,
-  { table, columns }: RowTarget,
+  { table, columns }: Pick<RowTarget, 'table' | 'columns'>,
   { partition, from }: { readonly partition: string; readonly from: string },
 ): Promise<void> {
   try {
@@ -38,23 +73,49 @@ export async function attachRows(
 /** Makes a staging table of one part visible in another table, by the statement that is given. */
 export async function makePartVisible(
   staging: Staging,
-  { table, columns }: RowTarget,
-  part: StagingPart,
+  target: RowTarget,
+  part: 'delta' | 'changes' | 'next',
   show: (from: string) => Promise<void>,
 ): Promise<void> {
+  const from = staging.part(staging.shown(part));
   try {
-    await show(staging.part(part));
+    await show(from);
   } catch (error) {
     if (!isIncompatible(error)) throw error;
-    const fitted = await staging.recreate('fitted', `AS ${table} COMMENT ''`);
-    await copyRows(staging, { table: fitted, columns }, staging.part(part));
+    if (staging.cluster !== null) {
+      // Never another part: that this one was attached before is known by its content (docs/decisions/0009-cluster.md).
+      await fitDefinition(staging, target, from);
+      await show(from);
+      return;
+    }
+    const fitted = await staging.recreate('fitted', like(staging, target));
+    await copyRows(staging, { ...target, table: fitted }, from);
     await staging.mergeToOnePart('fitted');
     await show(fitted);
   }
 }
 
+/** Gives a replicated staging table the columns of its target: a definition alone changes no part where a column is added. */
+async function fitDefinition(staging: Staging, { table }: RowTarget, from: string): Promise<void> {
+  const columnsOf = async (of: string): Promise<Map<string, string>> => {
+    const rows = await staging.query<{ name: string; type: string }>(`DESCRIBE TABLE ${of}`);
+    return new Map(rows.map(({ name, type }) => [name, type]));
+  };
+  const [wanted, has] = [await columnsOf(table), await columnsOf(from)];
+  const added = [...wanted]
+    .filter(([name]) => !has.has(name))
+    .map(([name, type]) => `ADD COLUMN ${identifier(name)} ${type}`);
+  const dropped = [...has.keys()].filter((name) => !wanted.has(name)).map((name) => `DROP COLUMN ${identifier(name)}`);
+  const changes = [...added, ...dropped];
+  if (changes.length > 0) await staging.define(`ALTER TABLE ${from} ${changes.join(', ')}`);
+}
+
 /** Rows as they are: none is replaced, and delete marks stay. */
-async function copyRows(staging: Staging, { table, columns }: RowTarget, from: string): Promise<void> {
+async function copyRows(
+  staging: Staging,
+  { table, columns }: Pick<RowTarget, 'table' | 'columns'>,
+  from: string,
+): Promise<void> {
   const names = columns.map(identifier).join(', ');
   const settings = 'SETTINGS max_insert_threads = 1, optimize_on_insert = 0';
   await staging.command(`INSERT INTO ${table} (${names}) ${settings} SELECT ${names} FROM ${from}`);

@@ -3,7 +3,15 @@ import type { Destination } from '../../../src/types/index.ts';
 import { SEEMS_UNDEFINED } from '../server/definitions.ts';
 import { SERVER_CODES, serverCode } from '../server/errors.ts';
 import type { Session } from '../server/session.ts';
-import { parseStagingTable, RUNS_TABLE, type StagingPart, stagingPrefix, stagingTable } from '../sql/names.ts';
+import {
+  identifier,
+  isReplicated,
+  parseStagingTable,
+  RUNS_TABLE,
+  type StagingPart,
+  stagingPrefix,
+  stagingTable,
+} from '../sql/names.ts';
 import { parseComment, type WorkState } from '../state/table-comment.ts';
 
 /** Whose staging tables: each destination of a pipeline has its own. */
@@ -28,11 +36,18 @@ export interface StagingSet {
   readonly work: WorkState | null;
 }
 
+/** A staging table, qualified and quoted. */
+export function qualified(session: Session, place: StagingPlace, epoch: number, part: StagingPart): string {
+  const name = stagingTable(stagingName(place), epoch, part);
+  return isReplicated(part) ? session.table(name) : `${identifier(session.stagingDatabase)}.${identifier(name)}`;
+}
+
 /** All staging sets of a pipeline, the highest epoch first. */
 export async function listSets(session: Session, place: StagingPlace): Promise<StagingSet[]> {
   const tables = await session.query<{ name: string; comment: string; lost: 0 | 1 }>(
-    `SELECT name, comment, ${SEEMS_UNDEFINED} AS lost FROM system.tables WHERE database = {database:String} AND startsWith(name, {prefix:String})`,
-    { database: session.database, prefix: stagingPrefix(stagingName(place)) },
+    `SELECT name, comment, ${SEEMS_UNDEFINED} AS lost FROM system.tables
+WHERE database IN ({database:String}, {staging:String}) AND startsWith(name, {prefix:String})`,
+    { database: session.database, staging: session.stagingDatabase, prefix: stagingPrefix(stagingName(place)) },
   );
   const sets = new Map<number, { epoch: number; parts: StagingPart[]; work: WorkState | null; whole: boolean }>();
   for (const { name, comment, lost } of tables) {
@@ -49,7 +64,8 @@ export async function listSets(session: Session, place: StagingPlace): Promise<S
     .sort((a, b) => b.epoch - a.epoch);
 }
 
-function lostWork(work: WorkState): WorkState {
+/** The state of a load that can only be given up. */
+export function lostWork(work: WorkState): WorkState {
   return { ...work, key: LOST_KEY, phase: 'loading' };
 }
 
@@ -65,10 +81,15 @@ export async function dropSet(
   set: Pick<StagingSet, 'epoch' | 'parts'>,
 ): Promise<void> {
   for (const part of set.parts.toSorted((a, b) => Number(isRows(a)) - Number(isRows(b)))) {
-    await session.repeatable(
-      `DROP TABLE IF EXISTS ${session.table(stagingTable(stagingName(place), set.epoch, part))} SYNC`,
-    );
+    await dropPart(session, qualified(session, place, set.epoch, part), part);
   }
+}
+
+/** Drops a staging table, on every replica if they have it. @param table qualified and quoted */
+export async function dropPart(session: Session, table: string, part: StagingPart): Promise<void> {
+  const drop = `DROP TABLE IF EXISTS ${table}`;
+  if (isReplicated(part)) await session.define(`${drop}${session.placing.onCluster} SYNC`);
+  else await session.repeatable(`${drop} SYNC`);
 }
 
 /** Gives a staging table another epoch. */
@@ -78,8 +99,9 @@ export function renamePart(
   part: StagingPart,
   { from, to }: { readonly from: number; readonly to: number },
 ): Promise<void> {
-  const name = (epoch: number, as: StagingPart): string => session.table(stagingTable(stagingName(place), epoch, as));
-  return session.command(`RENAME TABLE ${name(from, part)} TO ${name(to, isRows(part) ? 'rows' : part)}`);
+  const name = (epoch: number, as: StagingPart): string => qualified(session, place, epoch, as);
+  const rename = `RENAME TABLE ${name(from, part)} TO ${name(to, isRows(part) ? 'rows' : part)}`;
+  return isReplicated(part) ? session.defineOnce(`${rename}${session.placing.onCluster}`) : session.command(rename);
 }
 
 /**
@@ -116,19 +138,4 @@ export async function recordedEpoch(session: Session, { pipeline, destination }:
     `SELECT max(_epoch) AS n FROM ${session.table(RUNS_TABLE)} WHERE pipeline = {pipeline:String} AND destination = {destination:String}`,
     { pipeline, destination },
   );
-}
-
-/**
- * The load that a run left unfinished; null: there is none, and the remains of other loads are dropped. Every run asks this first,
- * once the server has proved fit.
- */
-export async function unfinishedSet(
-  session: Session,
-  place: StagingPlace,
-): Promise<(StagingSet & { readonly work: WorkState }) | null> {
-  const sets = await listSets(session, place);
-  for (const set of sets) if (set.work !== null) return { ...set, work: set.work };
-  // A drop that was killed, or parts that a killed take-over has not brought along.
-  for (const set of sets) await dropSet(session, place, set);
-  return null;
 }

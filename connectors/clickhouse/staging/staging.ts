@@ -9,11 +9,21 @@ import { DomainsyncError } from '../../../src/common/errors.ts';
 import { defining, refuseUndefined } from '../server/definitions.ts';
 import { SERVER_CODES, serverCode } from '../server/errors.ts';
 import { Session } from '../server/session.ts';
-import { literal, STAGING_PARTS, type StagingPart, stagingTable } from '../sql/names.ts';
+import { isReplicated, literal, STAGING_PARTS, type StagingPart, stagingTable } from '../sql/names.ts';
 import type { WorkState } from '../state/table-comment.ts';
 import { BLOCK_COLUMNS } from './block-record.ts';
+import { type HeldClaim, takenOver } from './claims.ts';
 import { type Ownership, ownerOf } from './owner.ts';
-import { dropSet, highestEpoch, isRows, listSets, type StagingPlace, stagingName } from './staging-sets.ts';
+import {
+  dropPart,
+  dropSet,
+  highestEpoch,
+  isRows,
+  listSets,
+  qualified,
+  type StagingPlace,
+  stagingName,
+} from './staging-sets.ts';
 import { DEDUPLICATION } from './staging-settings.ts';
 
 /** A run that has nothing more to do does not wait for a server that is gone. */
@@ -27,25 +37,34 @@ export class Staging extends Session {
   readonly place: StagingPlace;
   readonly epoch: number;
   readonly #ownership: Ownership;
+  /** null: one server, whose staging tables tell who the owner is. */
+  readonly #claim: HeldClaim | null;
   /** The same session, without the fence. */
   readonly #unfenced: Session;
 
-  constructor(session: Session, place: StagingPlace, epoch: number, ownership: Ownership) {
-    super(session.server, session.signal);
+  constructor(session: Session, place: StagingPlace, epoch: number, ownership: Ownership, claim: HeldClaim | null) {
+    super(session.server, session.signal, session.cluster);
     this.place = place;
     this.epoch = epoch;
     this.#ownership = ownership;
-    this.#unfenced = new Session(session.server, session.signal);
+    this.#claim = claim;
+    this.#unfenced = new Session(session.server, session.signal, session.cluster);
   }
 
   /** The same tables, bound to another signal. */
   with(signal: AbortSignal): Staging {
-    return new Staging(new Session(this.server, signal), this.place, this.epoch, this.#ownership);
+    const session = new Session(this.server, signal, this.cluster);
+    return new Staging(session, this.place, this.epoch, this.#ownership, this.#claim);
   }
 
   /** A staging table, qualified and quoted. */
   part(part: StagingPart): string {
-    return this.table(this.partName(part));
+    return qualified(this, this.place, this.epoch, part);
+  }
+
+  /** The staging table from which rows become visible: on a cluster the one that every replica has. */
+  shown(part: 'delta' | 'changes' | 'next'): StagingPart {
+    return this.cluster === null ? part : `r${part}`;
   }
 
   /** Its bare name, as system tables have it. */
@@ -61,21 +80,36 @@ export class Staging extends Session {
   /** Drops what a kill left of a staging table and creates it, where a definition is given. @returns its qualified name */
   async recreate(part: StagingPart, definition: string | null): Promise<string> {
     const table = this.part(part);
-    await this.repeatable(`DROP TABLE IF EXISTS ${table} SYNC`);
-    if (definition !== null) await this.command(`CREATE TABLE ${table} ${definition}`);
+    await dropPart(this, table, part);
+    if (definition === null) return table;
+    if (isReplicated(part)) await this.defineOnce(`CREATE TABLE ${table}${this.placing.onCluster} ${definition}`);
+    else await this.command(`CREATE TABLE ${table} ${definition}`);
     return table;
   }
 
   /**
    * Moves a table of another name in among the staging tables. Alone, RENAME would succeed for a run that was taken over, since
    * its target's name is free: `rows`, which only the owner has under this name, goes first, and comes back. A kill of the
-   * server in between leaves it as `fence`, which take-over puts right.
+   * server in between leaves it as `fence`, which take-over puts right. On a cluster a table that every replica has goes in its
+   * place: see `raiseFence`.
    * @param table qualified and quoted
    */
-  async moveIn(table: string, part: StagingPart): Promise<void> {
+  async moveIn(table: string, part: 'next'): Promise<void> {
+    const into = this.part(this.shown(part));
+    if (this.cluster !== null) {
+      const [fence, aside] = [this.part('rfence'), this.part('rdelta')];
+      const moves = [`${fence} TO ${aside}`, `${table} TO ${into}`, `${aside} TO ${fence}`];
+      await this.defineOnce(`RENAME TABLE ${moves.join(', ')}${this.placing.onCluster}`);
+      return;
+    }
     const [rows, fence] = [this.part('rows'), this.part('fence')];
-    const moves = [`${rows} TO ${fence}`, `${table} TO ${this.part(part)}`, `${fence} TO ${rows}`];
+    const moves = [`${rows} TO ${fence}`, `${table} TO ${into}`, `${fence} TO ${rows}`];
     await this.command(`RENAME TABLE ${moves.join(', ')}`);
+  }
+
+  /** Before `moveIn`: on a cluster, makes the table that proves to every replica whose statement it is. */
+  async raiseFence(): Promise<void> {
+    if (this.cluster !== null) await this.recreate('rfence', '(none UInt8) ENGINE = Memory');
   }
 
   /** ATTACH and REPLACE PARTITION are all or nothing for one part, not for several (docs/architecture.md, "Making a file visible"). */
@@ -83,7 +117,7 @@ export class Staging extends Session {
     for (let attempt = 0; attempt < 5; attempt += 1) {
       const parts = await this.number(
         'SELECT count() AS n FROM system.parts WHERE active AND database = {database:String} AND table = {table:String}',
-        { database: this.database, table: this.partName(part) },
+        { database: isReplicated(part) ? this.database : this.stagingDatabase, table: this.partName(part) },
       );
       if (parts <= 1) return;
       await this.repeatable(`OPTIMIZE TABLE ${this.part(part)} FINAL`);
@@ -97,8 +131,11 @@ export class Staging extends Session {
 
   /** Writes the load's state, with this process as its owner, or nobody once it is released. */
   async save(state: WorkState): Promise<void> {
-    const comment = JSON.stringify({ ...state, owner: this.#ownership.current } satisfies WorkState);
+    const owned = { ...state, owner: this.#ownership.current } satisfies WorkState;
+    const comment = JSON.stringify(owned);
     await this.repeatable(`ALTER TABLE ${this.part('rows')} MODIFY COMMENT ${literal(comment)}`);
+    // Last: what the claim says holds, and then all is there.
+    await this.#claim?.keep(this.#unfenced, owned);
   }
 
   /** Makes the tables beside `rows`, and starts the heartbeats that processes on other machines go by. */
@@ -111,9 +148,14 @@ export class Staging extends Session {
     await this.repeatable(
       `CREATE TABLE IF NOT EXISTS ${this.part('lease')} (at DateTime64(3)) ENGINE = Memory SETTINGS max_rows_to_keep = 10, min_rows_to_keep = 1`,
     );
-    const beat = `INSERT INTO ${this.part('lease')} SELECT now64()`;
-    await this.command(beat);
-    this.#ownership.startHeartbeat((signal) => this.server.command(beat, signal), this.signal);
+    const beats = [`INSERT INTO ${this.part('lease')} SELECT now64()`];
+    // Other replicas see when a table was defined, not what is in it.
+    if (this.cluster !== null) beats.push(`ALTER TABLE ${this.part('lease')} MODIFY COMMENT 'a beat'`);
+    for (const beat of beats) await this.command(beat);
+    const send = async (signal: AbortSignal): Promise<void> => {
+      for (const beat of beats) await this.server.command(beat, signal);
+    };
+    this.#ownership.startHeartbeat(send, this.signal);
   }
 
   /** @throws DESTINATION_REFUSED when the server had no room for the definition of one of the tables, see definitions.ts */
@@ -162,6 +204,7 @@ export class Staging extends Session {
     for (const set of sets.reverse()) {
       if (set.epoch <= this.epoch) await dropSet(this.#unfenced, this.place, set);
     }
+    await this.#claim?.end(this.#unfenced);
   }
 
   /**
@@ -184,9 +227,9 @@ export class Staging extends Session {
       // Our table is gone, or another run has already created what we would.
       const { UNKNOWN_TABLE, TABLE_ALREADY_EXISTS } = SERVER_CODES;
       if (![UNKNOWN_TABLE, TABLE_ALREADY_EXISTS].some((code) => code === serverCode(error))) throw error;
-      if ((await highestEpoch(this.#unfenced, this.place)) <= this.epoch) throw error;
-      const what = `another run of pipeline ${stagingName(this.place)} took this load over`;
-      throw new DomainsyncError('TAKEN_OVER', what, { cause: error });
+      const lost = (await this.#claim?.isLost(this.#unfenced)) ?? false;
+      if (!lost && (await highestEpoch(this.#unfenced, this.place)) <= this.epoch) throw error;
+      throw takenOver(this.place, error);
     }
   }
 }

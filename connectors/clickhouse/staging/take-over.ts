@@ -7,10 +7,11 @@ import { DomainsyncError } from '../../../src/common/errors.ts';
 import { defining } from '../server/definitions.ts';
 import { SERVER_CODES, serverCode } from '../server/errors.ts';
 import type { Session } from '../server/session.ts';
-import { literal, stagingTable } from '../sql/names.ts';
+import { literal } from '../sql/names.ts';
 import { type TableMode, tableKeys } from '../sql/schema.ts';
 import type { NewWork, WorkState } from '../state/table-comment.ts';
-import { Ownership, ownerAtWork } from './owner.ts';
+import { type Claim, changeClaim, HeldClaim, readClaim } from './claims.ts';
+import { claimantAtWork, Ownership, ownerAtWork } from './owner.ts';
 import { Staging } from './staging.ts';
 import {
   dropSet,
@@ -23,35 +24,41 @@ import {
   renameRest,
   type StagingPlace,
   type StagingSet,
-  stagingName,
 } from './staging-sets.ts';
 import { partHandling, stagingSettings } from './staging-settings.ts';
+import { catchUpHome } from './unfinished.ts';
+
+/** The table that staging tables are to be like. */
+export interface StagingModel {
+  /** Qualified and quoted. */
+  readonly table: string;
+  readonly mode: TableMode;
+}
 
 /**
  * Creates the tables of a new load.
- * @param live the table that they are to be like, qualified and quoted
  * @param above an epoch that this run has just dropped; 0: none
  * @throws RUN_ELSEWHERE when another run was faster
  */
 export async function createStaging(
   session: Session,
   place: StagingPlace,
-  live: { readonly table: string; readonly mode: TableMode },
+  live: StagingModel,
   work: NewWork,
   above: number,
 ): Promise<Staging> {
-  const epoch = Math.max(above, await highestEpoch(session, place)) + 1;
+  const highest = Math.max(above, await highestEpoch(session, place));
   const ownership = await Ownership.begin();
-  const staging = new Staging(session, place, epoch, ownership);
+  const owned = { ...work, owner: ownership.owner } satisfies WorkState;
+  const claim = session.cluster === null ? null : await beginClaim(session, place, owned, highest);
+  const epoch = claim?.epoch ?? highest + 1;
+  const held = claim === null ? null : new HeldClaim(place, claim);
+  const staging = new Staging(session, place, epoch, ownership, held);
   return staging.releaseOnFailure(async () => {
-    const comment = literal(JSON.stringify({ ...work, owner: ownership.owner } satisfies WorkState));
-    const rows = session.table(stagingTable(stagingName(place), epoch, 'rows'));
-    const settings = await stagingSettings(session, partHandling(work.file.size));
-    // A MergeTree whatever the live table is: rows that replace one another must not be merged before they are counted.
-    const create = `CREATE TABLE ${rows} AS ${live.table} ENGINE = MergeTree ${tableKeys(live.mode)} SETTINGS ${settings} COMMENT ${comment}`;
-    await session.command(create).catch((error: unknown) => {
+    await createRows(session, staging.part('rows'), live, owned).catch((error: unknown) => {
       throw serverCode(error) === SERVER_CODES.TABLE_ALREADY_EXISTS ? runElsewhere(place) : error;
     });
+    if (claim !== null) await catchUpHome(session, work.into ?? '');
     // Two runs that read different highest epochs both create a table. The run of the higher epoch sees the other's table and gives
     // way, unless the load of that epoch has ended since: then the other run was too slow, and finds its own epoch on record.
     const recorded = await recordedEpoch(session, place);
@@ -71,23 +78,67 @@ export async function createStaging(
  * given up.
  * @throws RUN_ELSEWHERE when its owner is at work, or another process was faster
  */
-export async function takeOver(session: Session, place: StagingPlace, set: StagingSet): Promise<Staging> {
-  if (await ownerAtWork(session, place, set)) throw runElsewhere(place);
-  const epoch = set.epoch + 1;
-  const staging = new Staging(session, place, epoch, await Ownership.begin());
+export async function takeOver(
+  session: Session,
+  place: StagingPlace,
+  set: StagingSet,
+  live: StagingModel,
+): Promise<Staging> {
+  if (set.parts.some(isRows) && (await ownerAtWork(session, place, set))) throw runElsewhere(place);
+  const ownership = await Ownership.begin();
+  const claim = session.cluster === null ? null : await takeClaim(session, place, set, ownership.owner);
+  const epoch = claim?.epoch ?? set.epoch + 1;
+  const held = claim === null ? null : new HeldClaim(place, claim);
+  const staging = new Staging(session, place, epoch, ownership, held);
   return staging.releaseOnFailure(async () => {
     try {
-      await renamePart(session, place, set.parts.find(isRows) ?? 'rows', { from: set.epoch, to: epoch });
+      const rows = set.parts.find(isRows);
+      if (claim?.work == null || rows !== undefined) {
+        await renamePart(session, place, rows ?? 'rows', { from: set.epoch, to: epoch });
+      } else {
+        await createRows(session, staging.part('rows'), live, claim.work);
+      }
     } catch (error) {
       const code = serverCode(error);
       const raced = code === SERVER_CODES.UNKNOWN_TABLE || code === SERVER_CODES.TABLE_ALREADY_EXISTS;
       throw raced ? runElsewhere(place) : error;
     }
     await renameRest(session, place, epoch);
+    if (claim !== null) await catchUpHome(session, set.work?.into ?? '');
     if (set.work !== null && set.work.key !== LOST_KEY) await staging.save(set.work);
     await staging.complete();
     return staging;
   });
+}
+
+/** A MergeTree whatever the live table is: rows that replace one another must not be merged before they are counted. */
+async function createRows(session: Session, rows: string, live: StagingModel, work: WorkState): Promise<void> {
+  const settings = await stagingSettings(session, partHandling(work.file.size));
+  const comment = literal(JSON.stringify(work));
+  await session.command(
+    `CREATE TABLE ${rows} AS ${live.table} ENGINE = MergeTree ${tableKeys(live.mode)} SETTINGS ${settings} COMMENT ${comment}`,
+  );
+}
+
+/** Claims a pipeline for a new load. @throws RUN_ELSEWHERE */
+async function beginClaim(session: Session, place: StagingPlace, work: WorkState, highest: number): Promise<Claim> {
+  const before = await readClaim(session, place);
+  if (before !== null && before.phase !== 'free') throw runElsewhere(place);
+  const epoch = Math.max(before?.epoch ?? 0, highest) + 1;
+  const claim = { epoch, phase: 'loading', work } as const;
+  if (!(await changeClaim(session, place, before, claim))) throw runElsewhere(place);
+  return { ...claim, home: '' };
+}
+
+/** Takes the claim of a load that another run left, whatever its home is. @throws RUN_ELSEWHERE */
+async function takeClaim(session: Session, place: StagingPlace, set: StagingSet, owner: unknown): Promise<Claim> {
+  const before = await readClaim(session, place);
+  if (before === null || before.work === null || before.work.run !== set.work?.run) throw runElsewhere(place);
+  if (!set.parts.some(isRows) && (await claimantAtWork(session, place, before))) throw runElsewhere(place);
+  const epoch = Math.max(before.epoch, set.epoch) + 1;
+  const claim = { epoch, phase: before.phase, work: { ...set.work, owner } };
+  if (!(await changeClaim(session, place, before, claim))) throw runElsewhere(place);
+  return { ...claim, home: '' };
 }
 
 /** The error of a run that finds its pipeline taken. */

@@ -91,8 +91,8 @@ export async function settleRecord(session: Session, live: LiveTable, force: boo
   if (live.misplaced && !force) throw misplacedRecord(session, live);
   if (!live.misplaced && live.uuid !== undefined) return live;
   const settled = { ...live, uuid: live.facts.uuid, misplaced: false };
-  const comment = `ALTER TABLE ${session.table(live.facts.name)} MODIFY COMMENT ${literal(commentOf(settled))}`;
-  await session.repeatable(comment);
+  const table = `${session.table(live.facts.name)}${session.placing.onCluster}`;
+  await session.define(`ALTER TABLE ${table} MODIFY COMMENT ${literal(commentOf(settled))}`);
   return settled;
 }
 

@@ -4,7 +4,7 @@
  * pipelines that share a table do not overwrite one another's.
  */
 import { DomainsyncError } from '../../../src/common/errors.ts';
-import { refuseReplicatedTables } from '../server/placement.ts';
+import { refuseMisplacedTables } from '../server/placement.ts';
 import type { Session } from '../server/session.ts';
 import { HELD_TABLE } from '../sql/names.ts';
 import { insertRecord } from './confirmed-insert.ts';
@@ -29,7 +29,7 @@ export async function readLiveState(
   const found = known ?? (await tableFacts(session, recordTables(table)));
   const facts = found.get(table);
   if (facts === undefined) return null;
-  refuseReplicatedTables(session.database, [...found.values()]);
+  refuseMisplacedTables(session, [...found.values()]);
   const live = await liveTableOf(session, facts);
   if (live === null) throw foreignTable(`${session.database}.${table}`);
   if (!found.has(HELD_TABLE)) return live;

@@ -78,6 +78,8 @@ export interface WorkState extends SourceColumns {
   readonly rollback: boolean;
   /** What the load came to; from phase `ready` on. */
   readonly result: LoadResult | null;
+  /** In phase `ready` on a cluster: a table is to take the live one's place, or has taken it. */
+  readonly exchange?: boolean;
 }
 
 /** The state of a load that has no owner yet. */
@@ -100,12 +102,16 @@ export function newWork(
   };
 }
 
-/** Of a table that holds nothing yet. */
-export function emptyLiveState(mode: TableMode, columns: readonly Column[], uuid: string = randomUUID()): LiveState {
+/** Of a table that holds nothing yet. @param uuid null: the server gives it one, which is not known yet */
+export function emptyLiveState(
+  mode: TableMode,
+  columns: readonly Column[],
+  uuid: string | null = randomUUID(),
+): LiveState {
   return {
     domainsync: 1,
     id: randomUUID(),
-    uuid,
+    ...(uuid === null ? {} : { uuid }),
     mode,
     layout: layoutOf(columns),
     columns: columns.map((column) => column.name),

@@ -1,7 +1,7 @@
 /** The result of `check`. */
 import type { DomainsyncError } from '../../common/errors.ts';
 import type { Decision } from '../../pipeline/decide.ts';
-import type { DiskSpace, LoadedSnapshot, RemoteFile, RequestsLeft } from '../../types/index.ts';
+import type { ClusterStatus, DiskSpace, LoadedSnapshot, RemoteFile, RequestsLeft } from '../../types/index.ts';
 import type { ServerFacts } from '../app.ts';
 import type { KeyReport } from './check-key.ts';
 
@@ -14,6 +14,8 @@ export interface CheckReport {
   /** Also null if it is not known; an error then says why. */
   readonly held: LoadedSnapshot | null;
   readonly server: ServerFacts | null;
+  /** Null if there is one server, or if its replicas are not known. */
+  readonly cluster: ClusterStatus | null;
   /** Set if a sync would download. */
   readonly room: DiskSpace | null;
   readonly action: Decision | 'fail';

@@ -6,6 +6,7 @@ import type { DiskSpace, RequestsLeft } from '../../types/index.ts';
 import type { App } from '../app.ts';
 import { formatError, printTable } from '../output.ts';
 import { redacted } from '../redacted-output.ts';
+import { clusterText, replicaText } from '../replicas.ts';
 import { keyText } from './check-key.ts';
 import type { Checked, CheckReport } from './check-report.ts';
 
@@ -54,7 +55,7 @@ function limitText({ route, left, resetSeconds }: RequestsLeft): string {
 }
 
 function answersOf(report: CheckReport, asked: boolean): (readonly [string, string])[] {
-  const { newest, held, server, room, action, reason, errors, destination } = report;
+  const { newest, held, server, cluster, room, action, reason, errors, destination } = report;
   const answers: [string, string][] = [];
   if (asked) answers.push(['access', newest === null ? noAccessText(errors) : 'yes']);
   if (newest !== null) {
@@ -68,6 +69,10 @@ function answersOf(report: CheckReport, asked: boolean): (readonly [string, stri
   if (server !== null) answers.push(['server', `ClickHouse ${server.version} at ${server.address}`]);
   else if (errors.some(({ code }) => !code.startsWith('SOURCE_'))) {
     answers.push(['server', 'not reached']);
+  }
+  if (cluster !== null) {
+    answers.push(['cluster', clusterText(cluster)]);
+    for (const replica of cluster.replicas) answers.push(['replica', replicaText(replica)]);
   }
   if (room !== null) answers.push(['disk', roomText(room)]);
   answers.push(['a sync', action === 'fail' ? `would fail: ${reason}` : `would ${ACTIONS[action]}: ${reason}`]);

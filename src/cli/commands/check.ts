@@ -4,7 +4,7 @@ import { asDomainsyncError, type DomainsyncError } from '../../common/errors.ts'
 import { type Decision, decide } from '../../pipeline/decide.ts';
 import { withKnownDatasets } from '../../pipeline/known-datasets.ts';
 import { snapshotDocument } from '../../pipeline/snapshot-document.ts';
-import type { Destination, LoadedSnapshot, RemoteFile } from '../../types/index.ts';
+import type { ClusterStatus, Destination, LoadedSnapshot, RemoteFile } from '../../types/index.ts';
 import type { App, PipelineHandle, ServerFacts } from '../app.ts';
 import { localFile } from '../local-file.ts';
 import { errorDocument, printJson } from '../output.ts';
@@ -37,22 +37,55 @@ interface Offered {
 
 async function checkPipeline(app: App, pipeline: PipelineHandle, options: SyncOptions): Promise<CheckReport[]> {
   const offering = offered(app, pipeline, options);
-  const blank = { pipeline: pipeline.name, destination: '', held: null, server: null, room: null };
-  const failed = (offer: Offered, last: DomainsyncError, server: ServerFacts | null): CheckReport[] => {
-    const errors = offer.failure === null ? [last] : [offer.failure, last];
-    return [{ ...blank, newest: offer.newest, server, action: 'fail', reason: reasonOf(errors), errors }];
-  };
-  let server: ServerFacts | null = null;
+  const base: { pipeline: string; server: ServerFacts | null } = { pipeline: pipeline.name, server: null };
   const reports: CheckReport[] = [];
+  const failed = async (thrown: unknown, cluster: ClusterStatus | null): Promise<CheckReport[]> => {
+    const { newest, failure } = await offering;
+    const errors = [failure, asDomainsyncError(thrown)].filter((error) => error !== null);
+    const blank = { ...base, cluster, destination: '', held: null, room: null };
+    return [...reports, { ...blank, newest, ...failing(errors) }];
+  };
   try {
-    server = await pipeline.server();
+    base.server = await pipeline.server();
     for (const destination of await pipeline.destinations(app.signal)) {
-      const base = { pipeline: pipeline.name, server };
-      reports.push({ ...base, ...(await checkDestination(app, pipeline, destination, await offering, options)) });
+      const asked = replicasOf(destination, app.signal);
+      try {
+        const checked = await checkDestination(app, pipeline, destination, await offering, options);
+        const { cluster, failure } = await asked;
+        reports.push({
+          ...base,
+          cluster,
+          ...checked,
+          ...(failure === null ? {} : failing([...checked.errors, failure])),
+        });
+      } catch (error) {
+        // Replicas that are away may be the reason.
+        return await failed(error, (await asked).cluster);
+      } finally {
+        await asked;
+        await destination.close();
+      }
     }
     return reports;
   } catch (error) {
-    return [...reports, ...failed(await offering, asDomainsyncError(error), server)];
+    return failed(error, null);
+  }
+}
+
+function failing(errors: readonly DomainsyncError[]): Pick<CheckReport, 'action' | 'reason' | 'errors'> {
+  const reason = errors.map(({ code, message }) => `${code}: ${message}`).join('; ');
+  return { action: 'fail', reason, errors };
+}
+
+/** Throws nothing: what a sync would fail with is told beside it. */
+async function replicasOf(
+  destination: Destination,
+  signal: AbortSignal,
+): Promise<{ readonly cluster: ClusterStatus | null; readonly failure: DomainsyncError | null }> {
+  try {
+    return { cluster: (await destination.cluster?.(signal)) ?? null, failure: null };
+  } catch (error) {
+    return { cluster: null, failure: asDomainsyncError(error) };
   }
 }
 
@@ -73,23 +106,16 @@ async function checkDestination(
   destination: Destination,
   { newest, failure }: Offered,
   { force, fromFile }: SyncOptions,
-): Promise<Omit<CheckReport, 'pipeline' | 'server'>> {
-  try {
-    const held = await destination.loadedSnapshot(app.signal, force);
-    const facts = { destination: destination.name, newest, held };
-    if (newest === null) {
-      const errors = failure === null ? [] : [failure];
-      return { ...facts, room: null, action: 'fail', reason: reasonOf(errors), errors };
-    }
-    const action = decide(held, newest, force);
-    const room = action === 'load' && fromFile === undefined ? await app.diskSpace(target, newest) : null;
-    const refused = action === 'load' ? await refusalOf(destination, app.signal) : null;
-    const errors = [refused, room?.error].filter((error) => error != null);
-    if (errors.length > 0) return { ...facts, room, action: 'fail', reason: reasonOf(errors), errors };
-    return { ...facts, room, action, reason: whyOf(action, held, newest), errors: [] };
-  } finally {
-    await destination.close();
-  }
+): Promise<Omit<CheckReport, 'pipeline' | 'server' | 'cluster'>> {
+  const held = await destination.loadedSnapshot(app.signal, force);
+  const facts = { destination: destination.name, newest, held };
+  if (newest === null) return { ...facts, room: null, ...failing(failure === null ? [] : [failure]) };
+  const action = decide(held, newest, force);
+  const room = action === 'load' && fromFile === undefined ? await app.diskSpace(target, newest) : null;
+  const refused = action === 'load' ? await refusalOf(destination, app.signal) : null;
+  const errors = [refused, room?.error].filter((error) => error != null);
+  if (errors.length > 0) return { ...facts, room, ...failing(errors) };
+  return { ...facts, room, action, reason: whyOf(action, held, newest), errors: [] };
 }
 
 async function refusalOf(destination: Destination, signal: AbortSignal): Promise<DomainsyncError | null> {
@@ -113,10 +139,6 @@ function whyOf(action: Decision, held: LoadedSnapshot | null, newest: RemoteFile
   return same
     ? '--force reloads what is loaded'
     : `it is another revision of ${held.date}: its size or validator differs`;
-}
-
-function reasonOf(errors: readonly DomainsyncError[]): string {
-  return errors.map(({ code, message }) => `${code}: ${message}`).join('; ');
 }
 
 function checkDocument({ key, requestsLeft, pipelines }: Checked, redact: (text: string) => string): unknown {

@@ -1,10 +1,12 @@
 /** `domainsync status` and `domainsync rejects`: what the destinations hold, and what was rejected. */
 
 import { formatDuration, formatNumber } from '../../common/format.ts';
+import { printable } from '../../common/printable.ts';
 import { snapshotDocument } from '../../pipeline/snapshot-document.ts';
 import type { DestinationStatus, LoadedSnapshot, RecordedReject } from '../../types/index.ts';
 import type { App } from '../app.ts';
 import { printJson, printTable } from '../output.ts';
+import { replicaText } from '../replicas.ts';
 import { selectPipelines } from '../select-pipelines.ts';
 
 /** @throws DESTINATION_* */
@@ -45,6 +47,11 @@ export async function statusCommand(app: App, names: readonly string[]): Promise
     ]),
     app.out,
   );
+  for (const { pipeline, object, cluster } of statuses) {
+    if (cluster === undefined) continue;
+    const replicas = cluster.replicas.map(replicaText).join('; ');
+    app.out.write(`${printable(`${pipeline}: ${object} in the cluster ${cluster.name}: ${replicas}`)}\n`);
+  }
   for (const { pipeline, object, held, into } of left) {
     const what =
       held === null ? 'rows of a load that was not finished' : `${held.file}, ${formatNumber(held.rows)} rows`;

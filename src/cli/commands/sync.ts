@@ -1,8 +1,9 @@
 /** `domainsync sync`: runs every pipeline once. A failed pipeline does not stop the next one. */
 import { DomainsyncError } from '../../common/errors.ts';
+import { printable } from '../../common/printable.ts';
 import type { RunJob } from '../../pipeline/run.ts';
 import { syncPipeline } from '../../pipeline/sync.ts';
-import { describeOutcome, logUnfinished, type SyncReport } from '../../pipeline/sync-report.ts';
+import { describeLagging, describeOutcome, logUnfinished, type SyncReport } from '../../pipeline/sync-report.ts';
 import type { App } from '../app.ts';
 import { localFile } from '../local-file.ts';
 import { errorDocument, formatError, printJson } from '../output.ts';
@@ -57,6 +58,8 @@ function tellReport({ json, out, log, redact }: App, report: SyncReport): void {
   if (json || outcome.kind === 'failed') return;
   if (outcome.kind === 'elsewhere') out.write(`${pipeline}: ${outcome.error.message}; nothing to do\n`);
   else out.write(`${describeOutcome(pipeline, destination, outcome)}\n`);
+  const lagging = describeLagging(report);
+  if (lagging !== null) out.write(`${printable(lagging)}\n`);
 }
 
 function reportDocument(report: SyncReport, redact: (text: string) => string): Record<string, unknown> {

@@ -35,7 +35,7 @@ export function createGauges(registry: Registry): Gauges {
       }
       for (const pipeline of status.pipelines) {
         ofPipeline(pipeline);
-        for (const destination of pipeline.destinations) ofDestination(pipeline.name, destination);
+        for (const destination of pipeline.destinations) ofDestination(pipeline, destination);
       }
     },
   };
@@ -72,7 +72,7 @@ function pipelineGauges(gauge: MakeGauge): (status: PipelineStatus) => void {
 
 function destinationGauges(
   gauge: MakeGauge,
-): (pipeline: string, status: DestinationStatus & { ageSeconds: number | null }) => void {
+): (pipeline: PipelineStatus, status: DestinationStatus & { ageSeconds: number | null }) => void {
   const labels = ['pipeline', 'destination'];
   const date = gauge('domainsync_file_date_timestamp_seconds', 'Date of the file held.', ...labels);
   const age = gauge('domainsync_file_age_seconds', 'Time since the date of the file held.', ...labels);
@@ -80,9 +80,14 @@ function destinationGauges(
   const rows = gauge('domainsync_rows', 'Rows held, when the file had been loaded.', ...labels);
   const bytes = gauge('domainsync_file_bytes', 'Bytes, compressed, of the file held.', ...labels);
   const rejected = gauge('domainsync_rejected_lines', 'Rejected lines on record of the last file.', ...labels);
+  const behind = gauge(
+    'domainsync_replicas_lagging',
+    'Replicas that did not show the last file when it was recorded as loaded.',
+    ...labels,
+  );
   const last = gauge('domainsync_last_run', 'How the last run ended; 1 for the outcome.', ...labels, 'outcome');
   const ended = gauge('domainsync_last_run_timestamp_seconds', 'When the last run ended.', ...labels);
-  return (pipeline, { destination, held, lastRun, rejected: lines, ageSeconds }) => {
+  return ({ name: pipeline, lagging }, { destination, held, lastRun, rejected: lines, ageSeconds }) => {
     const of = { pipeline, destination };
     if (held !== null) {
       date(of, Date.parse(`${held.date}T00:00:00Z`) / 1000);
@@ -92,6 +97,7 @@ function destinationGauges(
       if (held.size !== null) bytes(of, held.size);
     }
     rejected(of, lines);
+    behind(of, lagging?.[destination]?.length ?? 0);
     if (lastRun === null) return;
     for (const outcome of OUTCOMES) last({ ...of, outcome }, outcome === lastRun.outcome ? 1 : 0);
     ended(of, Date.parse(lastRun.finishedAt) / 1000);

@@ -82,11 +82,13 @@ export class Card {
     const { status } = this;
     if (status === null) return;
     /** @type {[string, string, string][]} name, text, and tooltip */
-    const facts = status.destinations.flatMap(({ destination, object, held, ageSeconds }) => {
+    const facts = status.destinations.flatMap((one) => {
+      const { destination, object, held, ageSeconds } = one;
       // Destinations that do not answer are missing from the list.
       const several = status.destinations.length > 1 || status.destinationError !== null;
       const of = several ? ` (${destination})` : '';
-      if (held === null) return [[`Holds${of}`, 'nothing yet', object]];
+      const replicas = replicaFacts(one, of, status.lagging?.[destination] ?? []);
+      if (held === null) return [[`Holds${of}`, 'nothing yet', object], ...replicas];
       const age = ageSeconds === null ? 'not known' : duration(ageSeconds);
       const part =
         held.partial === undefined ? '' : `, ${number(held.partial.sent)} of ${number(held.partial.of)} messages`;
@@ -95,6 +97,7 @@ export class Card {
         [`Age${of}`, age, 'since the day of the file began'],
         [`Rows${of}`, number(held.rows), ''],
         [`Loaded${of}`, relative(held.loadedAt, now), moment(held.loadedAt)],
+        ...replicas,
       ]);
     });
     facts.push(['Access', accessText(status), status.access.code ?? '']);
@@ -204,6 +207,38 @@ export class Card {
       this.button.disabled = false;
     }
   }
+}
+
+/**
+ * Of a cluster: which replicas do not answer or are behind.
+ * @param {PipelineStatus['destinations'][number]} status
+ * @param {string} of
+ * @param {readonly string[]} lagging replicas that did not show the last file when it was recorded
+ * @returns {[string, string, string][]}
+ */
+function replicaFacts({ cluster }, of, lagging) {
+  if (cluster === undefined) return [];
+  const { name, replicas } = cluster;
+  const late = replicas.flatMap((replica) => {
+    const text = latenessOf(replica, replicas);
+    return text === null ? [] : [`${replica.name} ${text}`];
+  });
+  const all = `${number(replicas.length)} up to date`;
+  const title = `cluster ${name}: ${replicas.map((replica) => replica.name).join(', ')}`;
+  const missed = lagging.length === 0 ? '' : `; the last file was recorded before it showed on ${lagging.join(', ')}`;
+  return [[`Replicas${of}`, late.length === 0 ? all : late.join(', '), `${title}${missed}`]];
+}
+
+/**
+ * @typedef {NonNullable<PipelineStatus['destinations'][number]['cluster']>['replicas'][number]} Replica
+ * @param {Replica} replica
+ * @param {readonly Replica[]} others
+ */
+function latenessOf({ answers, behindSeconds }, others) {
+  if (!answers) return 'does not answer';
+  if (behindSeconds !== null) return behindSeconds > 0 ? `is ${duration(behindSeconds)} behind` : null;
+  // Before the first load none has it.
+  return others.some((other) => other.behindSeconds !== null) ? 'has no such table' : null;
 }
 
 /** @param {PipelineStatus} status */

@@ -2,10 +2,10 @@
 import type { Job, Processor } from 'bullmq';
 import type { Pipeline, PipelineContext } from '../../pipeline/context.ts';
 import { syncPipeline } from '../../pipeline/sync.ts';
-import { describeOutcome, logUnfinished, type SyncReport } from '../../pipeline/sync-report.ts';
+import { describeLagging, describeOutcome, logUnfinished, type SyncReport } from '../../pipeline/sync-report.ts';
 import type { RemoteFile } from '../../types/index.ts';
 import { type ObserveStage, timedDestination, timedSource } from '../metrics/stage-times.ts';
-import type { OutcomeRecord } from '../redis/records.ts';
+import type { LaggingRecord, OutcomeRecord } from '../redis/records.ts';
 import type { Setup, WorkerPipeline } from '../setup.ts';
 import { liveProgress } from '../state/live-progress.ts';
 import { fileKey } from './failures.ts';
@@ -28,6 +28,8 @@ export function syncProcessor(context: JobContext): Processor<SyncData> {
       });
       const onReport = (report: SyncReport): void => tellEnd(context, report);
       const reports = await syncPipeline(observed(context, pipeline), own, { force: false, onReport });
+      // One destination may have loaded the file, whatever happened at the next one.
+      await recordLagging(context, pipeline.name, reports);
       // What has landed stays: the next run of the job resumes from it.
       if (signal.aborted) return await giveBack(job, token);
       const seconds = (performance.now() - started) / 1000;
@@ -79,6 +81,8 @@ function tellEnd({ log, meters }: JobContext, report: SyncReport): void {
   const { pipeline, destination, outcome } = report;
   logUnfinished(log, report);
   if ('file' in outcome) log.info(describeOutcome(pipeline, destination, outcome));
+  const lagging = describeLagging(report);
+  if (lagging !== null) log.warn(lagging);
   if (outcome.kind !== 'loaded') return;
   const { seconds, result, file } = outcome;
   meters.run({ pipeline, destination, outcome: 'loaded', seconds, result, bytes: file.size ?? 0 });
@@ -127,4 +131,18 @@ async function conclude(context: JobContext, conclusion: Conclusion): Promise<vo
   await records.write(name, { outcome: record(told), trouble: null });
   // Without this, a file published during the load would wait for the next tick.
   if (loaded) await addCheck(queues, name);
+}
+
+/** Keeps what is on record of destinations that loaded nothing. */
+export async function recordLagging(
+  { records }: Pick<JobContext, 'records'>,
+  pipeline: string,
+  reports: readonly SyncReport[],
+): Promise<void> {
+  const loaded = reports.flatMap(({ destination, outcome }) =>
+    outcome.kind === 'loaded' ? [[destination, outcome.result.lagging ?? []] as const] : [],
+  );
+  if (loaded.length === 0) return;
+  const lagging: LaggingRecord = Object.fromEntries(loaded);
+  await records.write(pipeline, { lagging: { ...(await records.read(pipeline)).lagging, ...lagging } });
 }

@@ -53,10 +53,14 @@ export type News =
   | { readonly kind: 'live'; readonly run: LiveRun }
   | { readonly kind: 'ended' | 'changed'; readonly pipeline: string };
 
+/** By destination: replicas that did not show the last loaded file when it was recorded as loaded. */
+export type LaggingRecord = Readonly<Record<string, readonly string[]>>;
+
 interface PipelineRecord {
   readonly check: CheckRecord | null;
   readonly trouble: PipelineFailure | null;
   readonly outcome: OutcomeRecord | null;
+  readonly lagging: LaggingRecord | null;
 }
 
 /** Records of pipelines that are in no configuration any more expire after this. */
@@ -80,6 +84,7 @@ export class Records {
       check: parsed<CheckRecord>(fields['check']),
       trouble: parsed<PipelineFailure>(fields['trouble']),
       outcome: parsed<OutcomeRecord>(fields['outcome']),
+      lagging: parsed<LaggingRecord>(fields['lagging']),
     };
   }
 

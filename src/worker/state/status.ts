@@ -8,7 +8,7 @@ import { within } from '../deadline.ts';
 import type { PipelineFailure } from '../queue/failures.ts';
 import type { Queues } from '../queue/queues.ts';
 import type { RedisLinks, RedisState } from '../redis/connections.ts';
-import type { CheckRecord, LiveRun, OutcomeRecord, Records, WorkerRecord } from '../redis/records.ts';
+import type { CheckRecord, LaggingRecord, LiveRun, OutcomeRecord, Records, WorkerRecord } from '../redis/records.ts';
 import type { WorkerPipeline } from '../setup.ts';
 import type { ErrorSummary, StatusCache } from './status-cache.ts';
 
@@ -35,6 +35,8 @@ export interface PipelineStatus {
   readonly check: CheckRecord | null;
   readonly trouble: Omit<PipelineFailure, 'file' | 'digest' | 'broughtForward'> | null;
   readonly outcome: OutcomeRecord | null;
+  /** Null: none, or not known. */
+  readonly lagging: LaggingRecord | null;
   readonly run: LiveRun | null;
   /** The queue state of its job, if there is one. */
   readonly queued: 'waiting' | 'delayed' | 'active' | null;
@@ -83,12 +85,21 @@ interface Told {
   readonly check: CheckRecord | null;
   readonly trouble: PipelineFailure | null;
   readonly outcome: OutcomeRecord | null;
+  readonly lagging: LaggingRecord | null;
   readonly nextCheckAt: string | null;
   readonly queued: PipelineStatus['queued'];
   readonly run: LiveRun | null;
 }
 
-const NOTHING_TOLD: Told = { check: null, trouble: null, outcome: null, nextCheckAt: null, queued: null, run: null };
+const NOTHING_TOLD: Told = {
+  check: null,
+  trouble: null,
+  outcome: null,
+  lagging: null,
+  nextCheckAt: null,
+  queued: null,
+  run: null,
+};
 
 /** Reads everything again except what the destinations hold. Throws nothing: missing data is marked as missing. */
 export async function readStatus(options: StatusOptions): Promise<StatusDocument> {

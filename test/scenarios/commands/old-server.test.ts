@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ClickHousePublishedIndex } from '../../../connectors/clickhouse/published/index.ts';
 import { Server } from '../../../connectors/clickhouse/server/client.ts';
+import { Homes } from '../../../connectors/clickhouse/server/homes.ts';
 import { startSandbox } from '../../../src/sandbox/service.ts';
 import { lackOfBed, startBed } from '../../support/bed/index.ts';
 import { NEVER } from '../../support/clickhouse/lab.ts';
@@ -83,7 +84,10 @@ ${pipelines.join('\n')}
           expect(shownErrors(sync)).toMatchObject(MODES.map(() => refusal));
         }
         // The index of what a pipeline publishes to Kafka lies on the server too.
-        const index = new ClickHousePublishedIndex(server, { pipeline: 'p', history: { runs: 60, rejects: 60 } });
+        const index = new ClickHousePublishedIndex(new Homes([server], null), {
+          pipeline: 'p',
+          history: { runs: 60, rejects: 60 },
+        });
         await expect(index.preflight(NEVER)).rejects.toMatchObject(refusal);
         await expect(index.claim(NEVER)).rejects.toMatchObject(refusal);
         expect(sandbox.log.filter(({ path, bytes }) => path.startsWith('/api/download') && bytes > 1)).toEqual([]);

@@ -7,6 +7,7 @@ import {
   type ClickHouseDestinationOptions,
 } from '../../../connectors/clickhouse/destination.ts';
 import { Server, type ServerOptions } from '../../../connectors/clickhouse/server/client.ts';
+import { Homes } from '../../../connectors/clickhouse/server/homes.ts';
 import { openLocalFile } from '../../../src/common/spool.ts';
 import { type RunOutcome, run } from '../../../src/pipeline/run.ts';
 import { COLUMNS } from '../../../src/rows/columns.ts';
@@ -74,7 +75,7 @@ export async function openLab(users: string | null = null): Promise<Lab> {
     return other;
   };
   const destination: Lab['destination'] = (pipeline, options = {}, as = server) =>
-    new ClickHouseDestination(as, {
+    new ClickHouseDestination(new Homes([as], null), {
       pipeline,
       target: { dataset: 'all-data' },
       table: pipeline,

@@ -2,7 +2,7 @@
 import type { Session } from '../../../connectors/clickhouse/server/session.ts';
 import type { Staging } from '../../../connectors/clickhouse/staging/staging.ts';
 import { listSets, type StagingPlace, type StagingSet } from '../../../connectors/clickhouse/staging/staging-sets.ts';
-import { createStaging } from '../../../connectors/clickhouse/staging/take-over.ts';
+import { createStaging, type StagingModel } from '../../../connectors/clickhouse/staging/take-over.ts';
 import type { NewWork } from '../../../connectors/clickhouse/state/table-comment.ts';
 
 export const WORK: NewWork = {
@@ -22,12 +22,15 @@ export const WORK: NewWork = {
   result: null,
 };
 
+/** The table that it goes into. */
+export const MODEL: StagingModel = { table: 'lab.model', mode: 'sync' };
+
 export function placeOf(pipeline: string): StagingPlace {
   return { pipeline, destination: 'clickhouse' };
 }
 
 export function createLoad(session: Session, pipeline: string): Promise<Staging> {
-  return createStaging(session, placeOf(pipeline), { table: 'lab.model', mode: 'sync' }, WORK, 0);
+  return createStaging(session, placeOf(pipeline), MODEL, WORK, 0);
 }
 
 /** The set of the highest epoch. */

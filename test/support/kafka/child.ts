@@ -2,6 +2,7 @@
 import { setMaxListeners } from 'node:events';
 import { ClickHousePublishedIndex } from '../../../connectors/clickhouse/published/index.ts';
 import { Server } from '../../../connectors/clickhouse/server/client.ts';
+import { Homes } from '../../../connectors/clickhouse/server/homes.ts';
 import { openKafka } from '../../../connectors/kafka/index.ts';
 import { asDomainsyncError } from '../../../src/common/errors.ts';
 import { openLocalFile } from '../../../src/common/spool.ts';
@@ -32,7 +33,10 @@ const destination = kafka.destination({
   maxRejected: 0,
   minRows: 0,
   transactionBytes: of.transactionBytes,
-  index: new ClickHousePublishedIndex(server, { pipeline, history: { runs: 86_400, rejects: 86_400 } }),
+  index: new ClickHousePublishedIndex(new Homes([server], null), {
+    pipeline,
+    history: { runs: 86_400, rejects: 86_400 },
+  }),
 });
 try {
   const outcome = await run(

@@ -1,5 +1,7 @@
 /** A broker and a ClickHouse server for one test file. The Kafka destination runs against them in this process. */
+
 import { ClickHousePublishedIndex } from '../../../connectors/clickhouse/published/index.ts';
+import { Homes } from '../../../connectors/clickhouse/server/homes.ts';
 import { type Kafka, openKafka } from '../../../connectors/kafka/index.ts';
 import type { KafkaDestinationOptions } from '../../../connectors/kafka/options.ts';
 import { Connection, type ConnectionOptions } from '../../../connectors/kafka/protocol/connection.ts';
@@ -53,7 +55,10 @@ export async function openKafkaLab(
         where: [],
         maxRejected: 1,
         minRows: 0,
-        index: new ClickHousePublishedIndex(lab.server, { pipeline, history: { runs: 86_400, rejects: 86_400 } }),
+        index: new ClickHousePublishedIndex(new Homes([lab.server], null), {
+          pipeline,
+          history: { runs: 86_400, rejects: 86_400 },
+        }),
         ...more,
       }),
     messages: async (topic) => {

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { zstdCompressSync } from 'node:zlib';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { PipelineStatus } from '../../../src/worker/state/status.ts';
 import { withBrowser } from '../../support/browser.ts';
 import { type Lab, openLab } from '../../support/clickhouse/lab.ts';
 import { until } from '../../support/until.ts';
@@ -131,6 +132,46 @@ test('loads that have ended, plots, an error with what to do, rejected lines; on
       )) as string[];
       expect(Number(red)).toBeLessThan(50);
       expect([...complaints, ...phone.complaints]).toEqual([]);
+    });
+  });
+});
+
+test('replicas that do not answer or are behind', async () => {
+  await withWorkers({ rows: 100, clickhouse: lab.clickhouse }, async ({ configure, start }) => {
+    await configure(PIPELINES);
+    const worker = start();
+    await asked(worker, 'dns');
+    await until(async () => (await worker.pipeline('dns')).destinations[0]?.held != null);
+    const replica = { name: 'r1:9000', home: true, answers: true, behindSeconds: 0, queue: 0 };
+    const replicas = [replica, { ...replica, name: 'r2:9000' }, { ...replica, name: 'r3:9000' }];
+    await withBrowser(async (browser) => {
+      const { page, complaints } = await browser.open();
+      // What a worker tells of one server, with replicas that this server does not have.
+      await page.route('**/api/events', (route) => route.abort());
+      await page.route('**/api/status', async (route) => {
+        const response = await route.fetch();
+        const status = (await response.json()) as { pipelines: PipelineStatus[] };
+        const pipelines = status.pipelines.map((pipeline) => ({
+          ...pipeline,
+          lagging: { clickhouse: ['r3:9000'] },
+          destinations: pipeline.destinations.map((one) => ({ ...one, cluster: { name: 'c1', replicas } })),
+        }));
+        await route.fulfill({ response, json: { ...status, pipelines } });
+      });
+      const told = async (name: string): Promise<string | null> => {
+        await page.goto(await worker.url());
+        const fact = card(page, name).locator('dl > div', { has: page.getByText('Replicas', { exact: true }) });
+        expect(await fact.locator('dd').getAttribute('title')).toBe(
+          'cluster c1: r1:9000, r2:9000, r3:9000; the last file was recorded before it showed on r3:9000',
+        );
+        return fact.locator('dd').textContent();
+      };
+      expect(await told('dns')).toBe('3 up to date');
+      replicas[1] = { ...replica, name: 'r2:9000', behindSeconds: 130 };
+      replicas[2] = { ...replica, name: 'r3:9000', answers: false };
+      expect(await told('dns')).toBe('r2:9000 is 2 min behind, r3:9000 does not answer');
+      expect(await told('rare')).toBe('r2:9000 is 2 min behind, r3:9000 does not answer');
+      expect(complaints.filter((text) => !text.includes('net::ERR_FAILED'))).toEqual([]);
     });
   });
 });

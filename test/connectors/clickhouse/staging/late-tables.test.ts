@@ -6,7 +6,7 @@ import { listSets, type StagingSet } from '../../../../connectors/clickhouse/sta
 import { takeOver } from '../../../../connectors/clickhouse/staging/take-over.ts';
 import { processIdentity } from '../../../../src/common/process-identity.ts';
 import { type Lab, NEVER, openLab } from '../../../support/clickhouse/lab.ts';
-import { createLoad, newestSet, placeOf, WORK } from '../../../support/clickhouse/staging.ts';
+import { createLoad, MODEL, newestSet, placeOf, WORK } from '../../../support/clickhouse/staging.ts';
 
 let lab: Lab;
 let session: Session;
@@ -34,11 +34,11 @@ test('of a table that was made too late the next owner keeps the one before', as
   const old = await create(pipeline);
   await lab.command(`INSERT INTO ${old.part('blocks')} (block) VALUES (7)`);
   old.release();
-  const next = await takeOver(session, placeOf(pipeline), await newest(pipeline));
+  const next = await takeOver(session, placeOf(pipeline), await newest(pipeline), MODEL);
   next.release();
   for (const part of ['blocks', 'next'] as const)
     await lab.command(`CREATE TABLE ${old.part(part)} AS ${next.part('blocks')}`);
-  const last = await takeOver(session, placeOf(pipeline), await newest(pipeline));
+  const last = await takeOver(session, placeOf(pipeline), await newest(pipeline), MODEL);
   expect(await lab.query(`SELECT block FROM ${last.part('blocks')}`)).toEqual([{ block: 7 }]);
   expect((await listSets(session, placeOf(pipeline))).map(({ epoch }) => epoch)).toEqual([last.epoch]);
   await last.drop();

@@ -11,7 +11,7 @@ import type { WorkState } from '../../../../connectors/clickhouse/state/table-co
 import { DomainsyncError, interrupted } from '../../../../src/common/errors.ts';
 import { parseProcessStat, processIdentity } from '../../../../src/common/process-identity.ts';
 import { type Lab, type LabFile, NEVER, openLab } from '../../../support/clickhouse/lab.ts';
-import { createLoad, newestSet, placeOf, WORK } from '../../../support/clickhouse/staging.ts';
+import { createLoad, MODEL, newestSet, placeOf, WORK } from '../../../support/clickhouse/staging.ts';
 
 let lab: Lab;
 let session: Session;
@@ -65,7 +65,7 @@ test('of eight that take a load over at once, one gets it', async () => {
     const pipeline = freshPipeline();
     (await create(pipeline)).release();
     const set = await newest(pipeline);
-    const attempts = Array.from({ length: 8 }, () => takeOver(session, placeOf(pipeline), set));
+    const attempts = Array.from({ length: 8 }, () => takeOver(session, placeOf(pipeline), set, MODEL));
     expect(await outcomes(attempts)).toEqual({ won: 1, RUN_ELSEWHERE: 7 });
     expect((await listSets(session, placeOf(pipeline))).map(({ epoch }) => epoch)).toEqual([2]);
   }
@@ -75,7 +75,7 @@ test('who was taken over can do nothing more, and what it left is whole', async 
   const pipeline = freshPipeline();
   const old = await create(pipeline);
   old.release();
-  const now = await takeOver(session, placeOf(pipeline), await newest(pipeline));
+  const now = await takeOver(session, placeOf(pipeline), await newest(pipeline), MODEL);
   expect(now.epoch).toBe(old.epoch + 1);
   const statements = [
     () => old.save(WORK as WorkState),
@@ -96,7 +96,7 @@ test('who was taken over can do nothing more, and what it left is whole', async 
 test('the load of a living process is its own; that of a dead one is for whoever comes', async () => {
   const pipeline = freshPipeline();
   const staging = await create(pipeline);
-  await expect(takeOver(session, placeOf(pipeline), await newest(pipeline))).rejects.toMatchObject({
+  await expect(takeOver(session, placeOf(pipeline), await newest(pipeline), MODEL)).rejects.toMatchObject({
     code: 'RUN_ELSEWHERE',
   });
   staging.release();
@@ -108,12 +108,12 @@ test('the load of a living process is its own; that of a dead one is for whoever
   const started = self.started && parseProcessStat(readFileSync(`/proc/${pid}/stat`, 'latin1'))?.started;
   const owner = { process: { ...self, pid, started }, nonce: 'of the child' };
   await setOwner(pipeline, owner);
-  await expect(takeOver(session, placeOf(pipeline), await newest(pipeline))).rejects.toMatchObject({
+  await expect(takeOver(session, placeOf(pipeline), await newest(pipeline), MODEL)).rejects.toMatchObject({
     code: 'RUN_ELSEWHERE',
   });
   child.kill('SIGKILL');
   await once(child, 'close');
-  const taken = await takeOver(session, placeOf(pipeline), await newest(pipeline));
+  const taken = await takeOver(session, placeOf(pipeline), await newest(pipeline), MODEL);
   taken.release();
 });
 
@@ -122,12 +122,12 @@ test('an owner on another machine is at work as long as its heart beats', async 
   const staging = await create(pipeline);
   staging.release();
   await setOwner(pipeline, { process: { host: 'elsewhere', pid: 1, boot: 'another' }, nonce: 'of elsewhere' });
-  await expect(takeOver(session, placeOf(pipeline), await newest(pipeline))).rejects.toMatchObject({
+  await expect(takeOver(session, placeOf(pipeline), await newest(pipeline), MODEL)).rejects.toMatchObject({
     code: 'RUN_ELSEWHERE',
   });
   await lab.command(`TRUNCATE TABLE ${staging.part('lease')}`);
   await lab.command(`INSERT INTO ${staging.part('lease')} SELECT now64() - 61`);
-  const taken = await takeOver(session, placeOf(pipeline), await newest(pipeline));
+  const taken = await takeOver(session, placeOf(pipeline), await newest(pipeline), MODEL);
   taken.release();
 });
 
@@ -159,7 +159,7 @@ test('a failure while becoming the owner does not keep this process from trying 
   } finally {
     lab.server.command = command;
   }
-  const taken = await takeOver(session, placeOf(pipeline), await newest(pipeline));
+  const taken = await takeOver(session, placeOf(pipeline), await newest(pipeline), MODEL);
   expect(taken.epoch).toBe(2);
   taken.release();
 });
