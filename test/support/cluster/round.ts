@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Blow } from './blow.ts';
 import { type Expectation, endFaults } from './end-state.ts';
+import { ageHeartbeats } from './heartbeats.ts';
 import { nameOf, quiet, type Sightings, shown, startReaders } from './readers.ts';
 import type { Replicas } from './replicas.ts';
 import { type Ended, endText, isLoaded, type RunPlan, Runs, type Started } from './runs.ts';
@@ -129,7 +130,7 @@ class Round {
     const { file, homes, later } = this.#schedule;
     const last = Math.min(file + later, this.#newest);
     for (let index = file; index <= last; index += 1) {
-      if (this.#blow?.frozeRun) await this.#ageHeartbeats();
+      if (this.#blow?.frozeRun) await ageHeartbeats(this.#settings.replicas.all);
       const ended = await this.#run({ way: 'others', home: homes.next, file: index });
       if (ended.outcome !== 'elsewhere' || !this.#blow?.frozeRun || this.#schedule.fault?.down !== null) continue;
       // The frozen run counts as at work until its heartbeats are old.
@@ -254,22 +255,5 @@ class Round {
   async #answered(statement: { readonly status: number | null }): Promise<void> {
     for (let n = 0; n < 100 && statement.status === null; n += 1) await sleep(50);
     this.#story.push(`the late statement was answered with ${statement.status ?? 'nothing'}`);
-  }
-
-  /** As if a minute and more had passed for the run that stands still. */
-  async #ageHeartbeats(): Promise<void> {
-    const { replicas, expectation } = this.#settings;
-    const { database } = expectation;
-    for (const replica of replicas.all.filter(({ isUp, isFrozen }) => isUp && !isFrozen)) {
-      const leases = await replica.rows<{ name: string }>(
-        `SELECT name FROM system.tables WHERE database = '${database}' AND match(name, '^domainsync_staging_.*_lease$')`,
-        database,
-      );
-      for (const { name } of leases) {
-        // Another run may be about to drop it.
-        await replica.ask(`TRUNCATE TABLE ${name}`, database).catch(() => {});
-        await replica.ask(`INSERT INTO ${name} SELECT now64() - toIntervalMinute(2)`, database).catch(() => {});
-      }
-    }
   }
 }

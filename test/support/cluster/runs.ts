@@ -27,6 +27,7 @@ export interface Ended {
   readonly error: string | null;
   /** Replicas that it said are behind. */
   readonly lagging: readonly string[];
+  readonly seconds: number;
   readonly stdout: string;
   readonly stderr: string;
 }
@@ -64,10 +65,12 @@ export class Runs {
     await writeFile(config, this.#configuration(plan));
     const args = ['--config', config, 'sync', TABLE, '--json', '--from-file', plan.file.path, '--file-date'];
     const { child, finished } = startDomainsync([...args, plan.file.date], folder, {});
+    const began = performance.now();
     this.#running.add(child);
     const ended = finished.then(({ code, signal, stdout, stderr }): Ended => {
       this.#running.delete(child);
-      return { plan, code, signal, ...reportOf(stdout), stdout, stderr };
+      const seconds = Math.round((performance.now() - began) / 100) / 10;
+      return { plan, code, signal, ...reportOf(stdout), seconds, stdout, stderr };
     });
     return { child, ended };
   }
@@ -119,9 +122,9 @@ export function isLoaded({ code, outcome }: Pick<Ended, 'code' | 'outcome'>): bo
 }
 
 /** In a line. */
-export function endText({ plan, code, signal, outcome, error, lagging, stderr }: Ended): string {
+export function endText({ plan, code, signal, outcome, error, lagging, seconds, stderr }: Ended): string {
   const said = [signal ?? code, outcome, error, lagging.length > 0 ? `lagging ${lagging.join(', ')}` : null];
   const words = said.filter((word) => word !== null).join(' ');
   const why = error !== null || code === 0 || signal !== null ? '' : `: ${stderr.trim().slice(0, 500)}`;
-  return `${plan.way === 'struck' ? 'struck run' : 'run'} of ${plan.file.date} at home ${plan.home}: ${words}${why}`;
+  return `${plan.way === 'struck' ? 'struck run' : 'run'} of ${plan.file.date} at home ${plan.home}: ${words}${why} (${seconds} s)`;
 }
