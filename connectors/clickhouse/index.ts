@@ -84,7 +84,15 @@ export async function openClickHouse(options: ClickHouseOptions, signal: AbortSi
   const { username, password } = lease ?? options;
   const urls: readonly string[] = lease === null && 'urls' in options.server ? options.server.urls.slice(1) : [];
   const at = (address: string): Server =>
-    new Server({ url: address, database, username, password, settings, embedded: lease !== null });
+    new Server({
+      url: address,
+      database,
+      username,
+      password,
+      settings,
+      embedded: lease !== null,
+      hasOthers: urls.length > 0,
+    });
   const homes = new Homes([at(url), ...urls.map(at)], 'urls' in options.server ? placeOf(options.server) : null);
   const session = async (until: AbortSignal): Promise<Session> => {
     const { server, cluster } = await homes.choose(until);

@@ -3,6 +3,7 @@ import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Column } from '../../../src/types/index.ts';
 import { allOrFirstError } from '../server/all-or-first-error.ts';
 import { defining, dropUndefined } from '../server/definitions.ts';
+import { refuseDivergence } from '../server/divergence.ts';
 import { refuseMisplacedTables, refuseUnfitServer } from '../server/placement.ts';
 import { ensureDatabase, refuseWithoutRights } from '../server/rights.ts';
 import type { Session } from '../server/session.ts';
@@ -114,11 +115,23 @@ export async function refuseUnfit(session: Session, options: PrepareOptions): Pr
     refuseForeign(session, options),
     readLiveState(session, options.table),
   );
+  await refuseDivergence(session, tableNames(options));
   if (state === null) return null;
   checkMode(session, options, state);
   if (state.misplaced && !options.force) throw misplacedRecord(session, state);
   await checkColumns(session, options, state);
   return state;
+}
+
+/** The tables that every replica has for a pipeline. */
+function tableNames({ table, mode, changes }: PrepareOptions): string[] {
+  const own = [
+    table,
+    `${table}_live`,
+    ...(changes ? [`${table}_changes`] : []),
+    ...(mode === 'replace' ? [`${table}_previous`] : []),
+  ];
+  return [...own, RUNS_TABLE, REJECTS_TABLE, HELD_TABLE];
 }
 
 /** Makes a table with a TTL, or gives the existing one the TTL of the configuration. */

@@ -31,6 +31,8 @@ export interface ServerOptions {
   readonly password: string;
   /** It is the embedded one. */
   readonly embedded?: boolean;
+  /** Other addresses are configured: the next run takes one of them where this server stays away. */
+  readonly hasOthers?: boolean;
   /** The user's own, passed with every statement; those below win. */
   readonly settings: Readonly<Record<string, string | number | boolean>>;
 }
@@ -64,11 +66,13 @@ export class Server {
   /** null: an embedded server, with no load balancer in front of it. */
   readonly #same: SameServer | null;
   #answered = false;
+  readonly #hasOthers: boolean;
   /** Until when the answer about free space holds; a time of `performance.now()`. */
   #roomUntil = 0;
 
   constructor(options: ServerOptions) {
     this.database = options.database;
+    this.#hasOthers = options.hasOthers === true;
     this.#same = options.embedded === true ? null : new SameServer((signal) => this.#askIdentity(signal));
     this.#client = createClient({
       url: options.url,
@@ -245,7 +249,7 @@ export class Server {
 
   #retryPolicy(error: DomainsyncError): RetryPolicy {
     if (isOfConnection(error)) return ONCE;
-    return this.#answered && isOfNetwork(error) ? RESTART_POLICY : DEFAULT_RETRY_POLICY;
+    return this.#answered && !this.#hasOthers && isOfNetwork(error) ? RESTART_POLICY : DEFAULT_RETRY_POLICY;
   }
 
   /** Sends a statement until it is answered or the policy gives up, then checks which server answered. No statement is sent twice for that. */

@@ -28,20 +28,32 @@ const RETRYABLE_CODES: ReadonlySet<string> = new Set([
   '202', // TOO_MANY_SIMULTANEOUS_QUERIES
   '209', // SOCKET_TIMEOUT
   '210', // NETWORK_ERROR
+  '225', // NO_ZOOKEEPER
   '216', // QUERY_WITH_SAME_ID_IS_ALREADY_RUNNING, an earlier try of it
   '241', // MEMORY_LIMIT_EXCEEDED
+  '242', // TABLE_IS_READ_ONLY, while a replica has no session with ZooKeeper
   '252', // TOO_MANY_PARTS
   '279', // ALL_CONNECTION_TRIES_FAILED
+  '285', // TOO_FEW_LIVE_REPLICAS
+  '286', // UNSATISFIED_QUORUM_FOR_PREVIOUS_WRITE
   '319', // UNKNOWN_STATUS_OF_INSERT
   '425', // SYSTEM_ERROR
+  '341', // UNFINISHED, of an ALTER
   '439', // CANNOT_SCHEDULE_TASK
+  '571', // DATABASE_REPLICATION_FAILED
   '745', // SERVER_OVERLOADED
+  '999', // KEEPER_EXCEPTION
 ]);
 
 export const FULL_DISK_HINT =
   'Make room on the disk of the ClickHouse server, then run again: what has landed is kept.';
 
 const TABLE_GONE = 'If somebody dropped or renamed a table amid the run, run again: what is missing is made anew.';
+
+const KEEPER =
+  'Look at ZooKeeper or Keeper, which the servers of the cluster need; then run again: what has landed is kept.';
+const REPLICAS =
+  'Start the replicas that are away: a record counts when a majority has it. Then run again: what has landed is kept.';
 
 const LIMIT =
   'Raise the limit that the message names in the profile of the user of clickhouse.username, or in clickhouse.settings; what has landed is kept.';
@@ -66,13 +78,18 @@ const HINTS: Readonly<Record<string, string>> = {
     'Raise max_concurrent_queries_for_user or max_concurrent_queries where the message names it, or try when less runs on the server.',
   '218': TABLE_GONE, // TABLE_IS_DROPPED
   '241': 'Raise the limit that the message names, or try when less runs on the server; what has landed is kept.',
-  '242': 'The table is read-only on the server: look for its disk or its replication in the log of the server.',
+  '225': KEEPER,
+  '242':
+    'The table is read-only on the server: its replica has no session with ZooKeeper or Keeper, or its disk is read-only; the log of the server tells.',
   '243': FULL_DISK_HINT,
   '307': LIMIT, // TOO_MANY_BYTES
   '390': TABLE_GONE, // CANNOT_GET_CREATE_TABLE_QUERY, of CREATE TABLE ... AS
   '396': LIMIT, // TOO_MANY_ROWS_OR_BYTES
   '452':
     'The profile of the user does not let it have that setting: take it out of clickhouse.settings if it stands there, or loosen the constraint.',
+  '285': REPLICAS,
+  '286': REPLICAS,
+  '999': KEEPER,
   '469':
     'The file has a row that a constraint of the table forbids: drop the constraint, or leave such rows out with where.', // VIOLATED_CONSTRAINT
   '497': 'Give the user of clickhouse.username the right that the message names, or name another user.',

@@ -101,7 +101,7 @@ export function havingRows(session: Session, cluster: Cluster, table: string, ro
       },
       { database: session.database, table },
     );
-    if (rows === 0) return new Set((await tablesOf(session, cluster, table)).map(({ replica }) => replica));
+    if (rows === 0) return new Set((await tablesOf(session, cluster, [table])).map(({ replica }) => replica));
     return new Set(found.filter(({ n }) => Number(n) >= rows).map(({ replica }) => replica));
   };
 }
@@ -122,7 +122,7 @@ export function showingRows(session: Session, cluster: Cluster, table: string, w
 /** Replicas on which a name stands for the table of a UUID. */
 export function showingTable(session: Session, cluster: Cluster, table: string, uuid: string): Shows {
   return async () => {
-    const found = await tablesOf(session, cluster, table);
+    const found = await tablesOf(session, cluster, [table]);
     return new Set(found.filter((one) => one.uuid === uuid).map(({ replica }) => replica));
   };
 }
@@ -130,24 +130,25 @@ export function showingTable(session: Session, cluster: Cluster, table: string, 
 /** A table as a replica has it. */
 export interface ReplicaTable {
   readonly replica: number;
+  readonly name: string;
   readonly uuid: string;
   readonly comment: string;
   /** Without name, UUID and comment. */
   readonly definition: string;
 }
 
-/** A table on the replicas that answer and have it. */
-export function tablesOf(session: Session, cluster: Cluster, table: string): Promise<ReplicaTable[]> {
+/** Tables of these names, on the replicas that answer and have them. */
+export function tablesOf(session: Session, cluster: Cluster, names: readonly string[]): Promise<ReplicaTable[]> {
   return askReplicas<Omit<ReplicaTable, 'replica'>>(
     session,
     cluster,
     {
       select:
-        "toString(uuid) AS uuid, comment, replaceRegexpOne(replaceRegexpOne(create_table_query, '^[^(]*', ''), ' COMMENT .*$', '') AS definition",
+        "name, toString(uuid) AS uuid, comment, replaceRegexpOne(replaceRegexpOne(create_table_query, '^[^(]*', ''), ' COMMENT .*$', '') AS definition",
       from: 'system.tables',
-      rest: 'WHERE database = {database:String} AND name = {table:String}',
+      rest: 'WHERE database = {database:String} AND name IN {names:Array(String)}',
     },
-    { database: session.database, table },
+    { database: session.database, names },
   );
 }
 

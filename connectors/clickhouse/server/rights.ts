@@ -1,6 +1,6 @@
 /** Whether the user of the server may do what a load does, asked beforehand and without changing anything. */
 import { DomainsyncError } from '../../../src/common/errors.ts';
-import { HELD_TABLE, identifier, REJECTS_TABLE, RUNS_TABLE, stagingTable } from '../sql/names.ts';
+import { CLAIMS_TABLE, HELD_TABLE, identifier, REJECTS_TABLE, RUNS_TABLE, stagingTable } from '../sql/names.ts';
 import type { TableMode } from '../sql/schema.ts';
 import { refuseUndefinedDatabase } from './definitions.ts';
 import { SERVER_CODES, serverCode } from './errors.ts';
@@ -28,8 +28,12 @@ const MOVED = ['SELECT', 'INSERT', 'CREATE TABLE', 'DROP TABLE'];
 /** Of REPLACE PARTITION, on the table that it changes. */
 const REPLACED = ['SELECT', 'INSERT', 'CREATE TABLE', 'ALTER DELETE'];
 
+/** Of the table of claims. */
+const CLAIMED = ['SELECT', 'CREATE TABLE', 'ALTER ADD COLUMN', 'ALTER DROP COLUMN', 'ALTER COMMENT COLUMN'];
+
 /** A server grants both to everybody unless its configuration asks for grants. */
 const SYSTEM_TABLES = ['system.parts', 'system.merge_tree_settings'];
+const CLUSTER_SYSTEM_TABLES = ['system.clusters', 'system.replicas'];
 const ENGINES = ['MergeTree', 'ReplacingMergeTree', 'Memory'];
 
 /**
@@ -82,17 +86,41 @@ function neededRights(session: Session, { pipeline, table, mode, changes }: Righ
   const ofTable = (name: string, rights: readonly string[]): Needed => {
     return { rights, on: session.table(name), grantedOn: `${identifier(session.database)}.*` };
   };
+  const { stagingDatabase } = session;
+  const staged = stagingTable(pipeline, 1, 'rows');
+  const staging = {
+    rights: [...MOVED, 'ALTER MODIFY COMMENT', 'OPTIMIZE'],
+    on: `${identifier(stagingDatabase)}.${identifier(staged)}`,
+    grantedOn: `${identifier(stagingDatabase)}.*`,
+  };
   const needed = [
-    ofTable(stagingTable(pipeline, 1, 'rows'), [...MOVED, 'ALTER MODIFY COMMENT', 'OPTIMIZE']),
+    staging,
     ofTable(table, [...(mode === 'append' ? REPLACED : MOVED), 'ALTER MODIFY COMMENT']),
     ofTable(`${table}_live`, ['CREATE VIEW']),
     ...[RUNS_TABLE, REJECTS_TABLE, HELD_TABLE].map((name) => ofTable(name, RECORD)),
     ...SYSTEM_TABLES.map((on) => ({ rights: ['SELECT'], on, grantedOn: on })),
     ...ENGINES.map((on) => ({ rights: ['TABLE ENGINE'], on, grantedOn: on })),
   ];
+  if (session.cluster !== null) needed.push(...neededOnCluster(session, pipeline));
   if (mode === 'replace') needed.push(ofTable(`${table}_previous`, MOVED));
   if (mode === 'sync' && changes) needed.push(ofTable(`${table}_changes`, REPLACED));
   return needed;
+}
+
+/** Definitions that go to all replicas, questions to all of them, and the claims. */
+function neededOnCluster(session: Session, pipeline: string): Needed[] {
+  const grantedOn = `${identifier(session.database)}.*`;
+  const copies = [...MOVED, 'ALTER MODIFY COMMENT', 'ALTER ADD COLUMN', 'ALTER DROP COLUMN', 'OPTIMIZE'];
+  return [
+    { rights: copies, on: session.table(stagingTable(pipeline, 1, 'rdelta')), grantedOn },
+    { rights: CLAIMED, on: session.table(CLAIMS_TABLE), grantedOn },
+    { rights: ['SYSTEM SYNC REPLICA'], on: grantedOn, grantedOn },
+    { rights: session.placing.onCluster === '' ? ['REMOTE'] : ['REMOTE', 'CLUSTER'], on: '*.*', grantedOn: '*.*' },
+    ...CLUSTER_SYSTEM_TABLES.map((on) => ({ rights: ['SELECT'], on, grantedOn: on })),
+    ...ENGINES.slice(0, 2).map((engine) => {
+      return { rights: ['TABLE ENGINE'], on: `Replicated${engine}`, grantedOn: `Replicated${engine}` };
+    }),
+  ];
 }
 
 /** The answer of CHECK GRANT; a read-only user has no right to change anything. */

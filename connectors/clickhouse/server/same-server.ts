@@ -106,7 +106,7 @@ function differentServers(one: ServerIdentity, other: ServerIdentity): Domainsyn
     'DESTINATION_REFUSED',
     `answers come from different ClickHouse servers, ${named(one)} and ${named(other)}: a load would be spread over them`,
     {
-      hint: 'If clickhouse.url names a load balancer, name the address of one server in its place. If the server was replaced by another one, start domainsync anew.',
+      hint: 'If clickhouse.url names a load balancer, name the addresses of the servers behind it in its place: one, or with clickhouse.cluster all of them as a list. If the server was replaced by another one, start domainsync anew.',
     },
   );
 }

@@ -4,10 +4,11 @@
  * staging tables and domainsync_runs know of.
  */
 import { DomainsyncError } from '../../../src/common/errors.ts';
+import { allOrFirstError } from '../server/all-or-first-error.ts';
 import { defining } from '../server/definitions.ts';
 import { SERVER_CODES, serverCode } from '../server/errors.ts';
 import type { Session } from '../server/session.ts';
-import { literal } from '../sql/names.ts';
+import { isReplicated, literal, STAGING_PARTS } from '../sql/names.ts';
 import { type TableMode, tableKeys } from '../sql/schema.ts';
 import type { NewWork, WorkState } from '../state/table-comment.ts';
 import { type Claim, changeClaim, HeldClaim, readClaim } from './claims.ts';
@@ -19,6 +20,7 @@ import {
   isRows,
   LOST_KEY,
   listSets,
+  qualified,
   recordedEpoch,
   renamePart,
   renameRest,
@@ -96,6 +98,7 @@ export async function takeOver(
       if (claim?.work == null || rows !== undefined) {
         await renamePart(session, place, rows ?? 'rows', { from: set.epoch, to: epoch });
       } else {
+        await dropElsewhere(session, place, set.epoch);
         await createRows(session, staging.part('rows'), live, claim.work);
       }
     } catch (error) {
@@ -118,6 +121,20 @@ async function createRows(session: Session, rows: string, live: StagingModel, wo
   await session.command(
     `CREATE TABLE ${rows} AS ${live.table} ENGINE = MergeTree ${tableKeys(live.mode)} SETTINGS ${settings} COMMENT ${comment}`,
   );
+}
+
+/**
+ * Drops what the home before has of a load: it stops that run early, and makes room. Where definitions do not reach other databases of
+ * the cluster it stays until a run has its home there again.
+ */
+async function dropElsewhere(session: Session, place: StagingPlace, epoch: number): Promise<void> {
+  const { onCluster } = session.placing;
+  if (onCluster === '') return;
+  const parts = STAGING_PARTS.filter((part) => !isReplicated(part));
+  const drops = parts.map((part) => {
+    return session.define(`DROP TABLE IF EXISTS ${qualified(session, place, epoch, part)}${onCluster} SYNC`);
+  });
+  await allOrFirstError(...drops);
 }
 
 /** Claims a pipeline for a new load. @throws RUN_ELSEWHERE */
