@@ -24,6 +24,8 @@ export interface CampaignOptions {
   /** Of each file. */
   readonly rows: number;
   readonly told?: (line: string) => void;
+  /** Also what happened in schedules that went right. */
+  readonly tellsAll?: boolean;
 }
 
 export interface CampaignReport {
@@ -84,6 +86,7 @@ class Campaign {
       told?.(
         `seed ${n}: ${verdict}, ${seconds} s; ${schedule.kind}${played.hit === null && schedule.fault !== null ? ' (missed)' : ''}`,
       );
+      if (this.#options.tellsAll) told?.([scheduleText(schedule), ...played.story].join('\n  '));
       if (played.faults.length > 0) {
         const failure = await this.#keep(schedule, played);
         this.#failures.push(failure);
@@ -143,7 +146,7 @@ class Campaign {
     return played;
   }
 
-  #count({ kind, fault }: Schedule, { hit, runs, sightings, faults }: Played): void {
+  #count({ kind, fault }: Schedule, { hit, late, runs, sightings, faults }: Played): void {
     this.#kinds[kind] = (this.#kinds[kind] ?? 0) + 1;
     const add = (name: string, n = 1): void => {
       this.#figures[name] = (this.#figures[name] ?? 0) + n;
@@ -151,6 +154,7 @@ class Campaign {
     add('schedules');
     if (faults.length > 0) add('wrong');
     if (hit === null && fault !== null) add('missed');
+    if (late !== null) add(`late statements answered with ${late}`);
     for (const { signal, code, outcome, lagging } of runs) {
       add(`runs that ended with ${signal ?? `${code}${outcome === null ? '' : ` ${outcome}`}`}`);
       if (lagging.length > 0) add('runs that named replicas');

@@ -16,7 +16,11 @@ export const VIEW = `${TABLE}_live`;
 
 /** The number of the file that a replica shows; -1: an empty table; null: it has no such view yet. @throws Error for anything else */
 export async function shown(replica: Replica, database: string, known: readonly string[]): Promise<number | null> {
-  if (!(await hasView(replica, database))) return null;
+  return (await hasView(replica, database)) ? shownByView(replica, database, known) : null;
+}
+
+/** Likewise, where there is the view. */
+async function shownByView(replica: Replica, database: string, known: readonly string[]): Promise<number> {
   const state = (await replica.rows<{ state: string }>(`${STATE_SQL} ${VIEW}`, database))[0]?.state ?? '';
   const index = known.indexOf(state);
   if (index === -1) throw new MixtureError(`${replica.name} shows ${state}, which is no file's table`);
@@ -79,7 +83,9 @@ class Reader {
     while (!signal.aborted) {
       const { disturbances, isUp } = this.#replica;
       try {
-        if (isUp) this.#look(await shown(this.#replica, this.#database, this.#known));
+        // Once it is there, the view is never gone.
+        const see = this.#last === null ? shown : shownByView;
+        if (isUp) this.#look(await see(this.#replica, this.#database, this.#known));
       } catch (error) {
         if (error instanceof MixtureError) this.#tell(`${error.message}; before it showed ${nameOf(this.#last)}`);
         else if (this.#isExplained(disturbances)) this.#sightings.unanswered += 1;

@@ -37,6 +37,8 @@ export interface Played {
   readonly runs: readonly Ended[];
   /** The statement that was struck; null: the run was over before. */
   readonly hit: string | null;
+  /** HTTP status of the answer to a statement that was carried out late; null: there was none, of either. */
+  readonly late: number | null;
 }
 
 /** Plays it. The databases are there, and empty. */
@@ -82,7 +84,8 @@ class Round {
     const faults = [...this.#faults, ...this.sightings.faults];
     const { sightings } = this;
     const statements = this.#statements;
-    return { faults, story: this.#story, statements, sightings, runs: this.#ended, hit: this.#blow?.hit ?? null };
+    const { hit = null, late = null } = this.#blow ?? {};
+    return { faults, story: this.#story, statements, sightings, runs: this.#ended, hit, late: late?.status ?? null };
   }
 
   async play(): Promise<void> {

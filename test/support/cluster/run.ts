@@ -1,5 +1,5 @@
 /**
- * `npm run test:cluster -- [--seed n] [--schedules n] [--mode sync|replace|append] [--database atomic|replicated] [--rows n]
+ * `npm run test:cluster -- [--seed n] [--schedules n] [--mode sync|replace|append] [--database atomic|replicated] [--rows n] [--verbose]
  *   [--engine 25.8] [--replicas 1|2|3]`, against a bed, where whatever runs is killed and frozen; or with `--urls http://a:8123,http://b:8123
  *   --cluster name [--user name] [--password word]` against servers that run already, where only domainsync is.
  */
@@ -19,6 +19,7 @@ const { values } = parseArgs({
     mode: { type: 'string', default: 'sync' },
     database: { type: 'string', default: 'atomic' },
     rows: { type: 'string', default: '700' },
+    verbose: { type: 'boolean', default: false },
     engine: { type: 'string', default: '25.8' },
     replicas: { type: 'string', default: '2' },
     urls: { type: 'string' },
@@ -46,6 +47,7 @@ const { figures, kinds, failures } = await runCampaign({
   servers,
   rows: Number(values.rows),
   told: (line) => console.log(line),
+  tellsAll: values.verbose,
 });
 console.log(JSON.stringify({ kinds: Object.fromEntries(Object.entries(kinds).sort()), figures }, null, 2));
 if (failures.length > 0) {
