@@ -67,9 +67,8 @@ function answersOf(report: CheckReport, asked: boolean): (readonly [string, stri
     answers.push(['loaded', `${held.file}, of ${held.date}, ${rows}, since ${held.loadedAt}`]);
   } else answers.push(['loaded', destination === '' ? 'not known' : 'nothing yet']);
   if (server !== null) answers.push(['server', `ClickHouse ${server.version} at ${server.address}`]);
-  else if (errors.some(({ code }) => !code.startsWith('SOURCE_'))) {
-    answers.push(['server', 'not reached']);
-  }
+  else if (errors.some(({ code }) => code === 'DESTINATION_UNREACHABLE')) answers.push(['server', 'not reached']);
+  else if (errors.some(({ code }) => !code.startsWith('SOURCE_'))) answers.push(['server', 'not known']);
   if (cluster !== null) {
     answers.push(['cluster', clusterText(cluster)]);
     for (const replica of cluster.replicas) answers.push(['replica', replicaText(replica)]);

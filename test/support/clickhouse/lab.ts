@@ -12,8 +12,7 @@ import { openLocalFile } from '../../../src/common/spool.ts';
 import { type RunOutcome, run } from '../../../src/pipeline/run.ts';
 import { COLUMNS } from '../../../src/rows/columns.ts';
 import type { Destination, Progress, RemoteFile, Source } from '../../../src/types/index.ts';
-import { configureServer } from '../bed/stock-server.ts';
-import { KillableServer } from './server.ts';
+import { startLabServers } from './lab-servers.ts';
 import type { ServerPlace } from './server-process.ts';
 
 const WRITER = new URL('../../../connectors/clickhouse/format/native.ts', import.meta.url).href;
@@ -61,21 +60,20 @@ export const NEVER = new AbortController().signal;
 /** Starts a server of its own in a temporary folder. @param users XML that is merged into its users */
 export async function openLab(users: string | null = null): Promise<Lab> {
   const folder = await mkdtemp(join(tmpdir(), 'domainsync-lab-'));
-  await configureServer(join(folder, 'clickhouse'), 'users.d', users);
-  const killable = await KillableServer.start(join(folder, 'clickhouse'));
-  const { port, username, password } = killable.login;
-  const url = `http://127.0.0.1:${port}`;
-  const server = new Server({ url, username, password, database: 'lab', settings: {} });
-  await killable.command('CREATE DATABASE lab');
+  const { urls, username, password, cluster, place, ...started } = await startLabServers(folder, users);
+  const at = (url: string): Server => new Server({ url, username, password, database: 'lab', settings: {} });
+  const [url = ''] = urls;
+  const [server, ...others] = [at(url), ...urls.slice(1).map(at)] as const;
+  await started.createDatabase('lab');
   let files = 0;
-  const servers = [server];
+  const servers = [server, ...others];
   const signIn: Lab['signIn'] = (username, settings = {}) => {
     const other = new Server({ url, username, password: '', database: 'lab', settings });
     servers.push(other);
     return other;
   };
   const destination: Lab['destination'] = (pipeline, options = {}, as = server) =>
-    new ClickHouseDestination(new Homes([as], null), {
+    new ClickHouseDestination(new Homes(as === server ? [server, ...others] : [as], cluster), {
       pipeline,
       target: { dataset: 'all-data' },
       table: pipeline,
@@ -94,7 +92,9 @@ export async function openLab(users: string | null = null): Promise<Lab> {
   return {
     server,
     folder,
-    clickhouse: killable.place,
+    get clickhouse() {
+      return place();
+    },
     destination,
     signIn,
     query: (sql) => server.query(sql, NEVER),
@@ -112,14 +112,34 @@ export async function openLab(users: string | null = null): Promise<Lab> {
         settings: { maxWindowLog: 27, blockBytes: options.blockBytes ?? 6000, threads: options.threads ?? 1 },
         progress: SILENT,
       };
-      return run(job, options.signal ?? NEVER);
+      const outcome = await run(job, options.signal ?? NEVER);
+      if (outcome.kind === 'loaded') await expectSame([server, ...others]);
+      return outcome;
     },
     async close() {
       for (const one of servers) await one.close();
-      await killable.kill();
+      await started.close();
       await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
     },
   };
+}
+
+/** After a load every replica shows the same rows. */
+async function expectSame(replicas: readonly Server[]): Promise<void> {
+  if (replicas.length === 1) return;
+  const [first] = replicas;
+  const views = await first?.query<{ name: string }>(
+    "SELECT name FROM system.tables WHERE database = 'lab' AND comment = 'domainsync: current rows' ORDER BY name",
+    NEVER,
+  );
+  for (const { name } of views ?? []) {
+    const seen = await Promise.all(
+      replicas.map(async (one) =>
+        JSON.stringify(await one.query(`SELECT count(), sum(cityHash64(*)) FROM lab.${name}`, NEVER)),
+      ),
+    );
+    if (new Set(seen).size > 1) throw new Error(`replicas show different rows in ${name}: ${seen.join(', ')}`);
+  }
 }
 
 function sourceOf(path: string, { name, date, bytes, etag }: LabFile): Pick<Source, 'newest' | 'open' | 'prune'> {
