@@ -80,7 +80,9 @@ export class Blow {
     this.#chosen = statement;
     const { moment, into, down, who, how } = this.#fault;
     if (moment === 'during') {
-      setTimeout(() => void this.#deal(statement), into);
+      // Of a late one nobody waits for the answer; the server is to go on with it all the same.
+      const hangUp = (): void => (down === null ? statement.hangUp() : undefined);
+      setTimeout(() => void this.#deal(statement).then(hangUp), into);
       return 'pass';
     }
     if (moment === 'after') return 'pass';

@@ -27,7 +27,7 @@ export interface Fault {
   readonly into: number;
   /**
    * Milliseconds until it is healed. null: until the next runs have ended, and the statement aimed at is carried out after that: it
-   * is held on its way, or lies in the socket of the frozen home.
+   * is held on its way, lies in the socket of the frozen home, or home stands still in the middle of it.
    */
   readonly down: number | null;
 }
@@ -121,12 +121,13 @@ export function drawSchedule(seed: number, world: World): Schedule {
 }
 
 function drawFault(draw: Draw, kind: Class, world: World): Fault {
-  const into = Math.floor(draw() * 40);
+  const into = Math.floor(draw() * draw() * 150);
   const what = pick<Stoppable>(draw, ['FETCHES', 'FETCHES', 'REPLICATION QUEUES']);
   const down = 200 + Math.floor(draw() * draw() * LONGEST_DOWN);
   const moment = pick<Fault['moment']>(draw, ['before', 'during', 'after']);
   if (kind === 'late') {
-    const frozenHome = world.ownsServers && world.replicas > 1 && draw() < 0.35;
+    // With two replicas the other one is no majority: it can do nothing meanwhile.
+    const frozenHome = world.ownsServers && world.replicas > 1 && draw() < (world.replicas > 2 ? 0.6 : 0.25);
     // A run that stands still is waited for until its heartbeats are old: such schedules take a minute.
     const frozenRun = !frozenHome && draw() < 0.2;
     return {
@@ -137,9 +138,9 @@ function drawFault(draw: Draw, kind: Class, world: World): Fault {
       aim: {
         kind: 'like',
         like: pick<Like>(draw, ['visible', 'visible', 'visible', 'claim', 'on cluster']),
-        nth: Math.floor(draw() * 3),
+        nth: Math.floor(draw() * 2),
       },
-      moment: 'before',
+      moment: frozenHome && draw() < 0.6 ? 'during' : 'before',
       into,
       down: null,
     };
@@ -168,6 +169,6 @@ export function scheduleText({ file, fault, next, homes, later, jumps, replicaTi
   const when = moment === 'during' ? `${into} ms into` : moment;
   const where =
     aim.kind === 'share' ? `${Math.round(aim.share * 100)}% of the statements` : `'${aim.like}' number ${aim.nth}`;
-  const until = down === null ? 'the statement is carried out after the next runs' : `healed after ${down} ms`;
+  const until = down === null ? 'the statement goes on after the next runs' : `healed after ${down} ms`;
   return `file ${file} at home ${homes.struck}, ${doing} ${when} ${where}, ${until}; ${goesOn}`;
 }
