@@ -54,6 +54,6 @@ function difference(home: ReplicaTable | undefined, there: ReplicaTable | undefi
 function diverged(table: string, replica: string, what: string, missingAtHome: boolean): DomainsyncError {
   const where = missingAtHome ? `on ${replica}` : `on the replica ${replica}`;
   return new DomainsyncError('DESTINATION_REFUSED', `${table} ${what}: ${where}`, {
-    hint: 'If the replica was away and is catching up, wait and run again. Otherwise make its table the same as on the other replicas: docs/clusters.md, "When replicas differ", has the statements.',
+    hint: 'If the replica was away and is catching up, wait and run again. Otherwise make its table the same as on the other replicas: docs/clusters.md, "A replica with another table", has the statements.',
   });
 }

@@ -1,4 +1,7 @@
-/** Replicas, and load balancers in front of them: refused before anything is downloaded or changed. Real replicas, with ZooKeeper. */
+/**
+ * Replicas without clickhouse.cluster, and load balancers in front of them: refused before anything is downloaded or changed. Real
+ * replicas, with ZooKeeper. What is loaded into a cluster: test/scenarios/cluster/.
+ */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -74,12 +77,6 @@ pipelines: { dns: { dataset: dns, to: { clickhouse: { table: dns, mode: ${mode} 
   }
 
   const first = (): StockServer => bed.servers[0] as StockServer;
-
-  test.each(['sync', 'replace', 'append'])('a database of engine Replicated, mode %s', async (mode) => {
-    const create = `CREATE DATABASE DB ENGINE = Replicated('/clickhouse/databases/${mode}', '{shard}', '{replica}')`;
-    const of = await database(create);
-    await expectRefused(first().port, of, mode, /the database \w+ is of engine Replicated: .*[\s\S]*engine Atomic/);
-  });
 
   test('a database that cannot exchange tables', async () => {
     const of = await database('CREATE DATABASE DB ENGINE = Ordinary');
