@@ -68,7 +68,9 @@ pipelines: { dns: { dataset: dns, to: { clickhouse: { table: ${mode}, mode: ${mo
 
   /** What each replica shows. */
   const shown = (of: string, mode: string): Promise<string[]> =>
-    Promise.all(bed.servers.map((server) => ask(server, `SELECT count(), sum(cityHash64(tuple(*))) FROM ${mode}_live`, of)));
+    Promise.all(
+      bed.servers.map((server) => ask(server, `SELECT count(), sum(cityHash64(tuple(*))) FROM ${mode}_live`, of)),
+    );
 
   test.each([
     ['made on every replica where it is missing', null, "cluster: '{cluster}'"],
