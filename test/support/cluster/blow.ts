@@ -1,8 +1,11 @@
 /** The fault of a schedule: aimed at a statement of the struck run, dealt, and healed. */
 import type { ChildProcess } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Statement, Verdict, Watcher } from '../clickhouse/proxy.ts';
 import type { Replica, Replicas } from './replicas.ts';
 import { type Fault, KINDS } from './schedule.ts';
+
+const ANSWERED_WITHIN_MS = 5_000;
 
 /** The last one: a run that has less to do than was aimed for is struck here. */
 const LAST = /^INSERT INTO \S+domainsync_runs/;
@@ -16,6 +19,10 @@ export class Blow {
   readonly #statements: number;
   readonly #struck = Promise.withResolvers<void>();
   readonly #healed = Promise.withResolvers<void>();
+  /** The statement that is held goes on. */
+  readonly #released = Promise.withResolvers<void>();
+  /** Statements of the next runs that change something. */
+  #next = 0;
   #run: ChildProcess | null = null;
   #seen = -1;
   #chosen: Statement | null = null;
@@ -59,6 +66,25 @@ export class Blow {
     return { before: (statement) => this.#before(statement), after: (statement) => this.#after(statement) };
   }
 
+  /** Sees the statements of other runs: at one of them the late statement goes on, and is answered before this one is sent. */
+  async besides({ changes }: Statement): Promise<Verdict> {
+    const { release, who } = this.#fault;
+    if (release === null || this.hit === null || !changes) return 'pass';
+    this.#next += 1;
+    if (this.#next !== 1 + Math.floor(release * this.#statements)) return 'pass';
+    await this.#dealt;
+    if (who === 'home') await this.#home.heal();
+    this.#released.resolve();
+    await this.lateAnswer();
+    return 'pass';
+  }
+
+  /** Resolves when the late statement has been answered; it may never be where its sender is gone. @returns the status */
+  async lateAnswer(): Promise<number | null> {
+    for (let n = 0; n < ANSWERED_WITHIN_MS / 50 && this.late?.status === null; n += 1) await sleep(50);
+    return this.late?.status ?? null;
+  }
+
   /** Ends the fault, or prevents it. Idempotent. */
   async heal(): Promise<void> {
     this.#isHealed = true;
@@ -69,6 +95,7 @@ export class Blow {
     for (const replica of all) await replica.heal();
     if (this.frozeRun) this.#run?.kill('SIGCONT');
     this.#healed.resolve();
+    this.#released.resolve();
   }
 
   async #before(statement: Statement): Promise<Verdict> {
@@ -90,7 +117,7 @@ export class Blow {
     if (down === null) {
       // It goes its way, though nobody waits for it any more.
       if (this.killedRun) statement.hangUp();
-      if (who === 'domainsync') await this.#healed.promise;
+      if (who === 'domainsync') await this.#released.promise;
       return 'pass';
     }
     if (this.frozeRun) await this.#healed.promise;

@@ -113,7 +113,8 @@ class Round {
     const over = struck.ended.then(() => {});
     const beside = next === 'together' ? this.#run({ way: 'others', home: homes.next, file }) : null;
     if (this.#blow !== null) {
-      this.#statements.watch(this.#blow.aimAt(struck.child));
+      const blow = this.#blow;
+      this.#statements.watch(blow.aimAt(struck.child), { before: (statement) => blow.besides(statement) });
       await Promise.race([this.#blow.struck, over]);
       this.#story.push(`struck: ${this.#blow.hit ?? 'nothing, it was over before'}`);
     }
@@ -124,8 +125,9 @@ class Round {
     await this.#finish(struck);
     await beside;
     this.#statements.watch({});
-    const late = this.#blow?.late;
-    if (late !== undefined && late !== null) await this.#answered(late);
+    if (this.#blow?.late == null) return;
+    const status = await this.#blow.lateAnswer();
+    this.#story.push(`the late statement was answered with ${status ?? 'nothing'}`);
   }
 
   /** Those at the other home, while the fault lasts. */
@@ -252,11 +254,5 @@ class Round {
       if (ended.outcome === 'loaded') this.#faults.push(what);
       else this.#story.push(what);
     }
-  }
-
-  /** Waits for a statement's answer, which may never come where its sender is gone. */
-  async #answered(statement: { readonly status: number | null }): Promise<void> {
-    for (let n = 0; n < 100 && statement.status === null; n += 1) await sleep(50);
-    this.#story.push(`the late statement was answered with ${statement.status ?? 'nothing'}`);
   }
 }

@@ -30,6 +30,8 @@ export interface Fault {
    * is held on its way, lies in the socket of the frozen home, or home stands still in the middle of it.
    */
   readonly down: number | null;
+  /** Of a late statement: it goes on earlier, when the next runs have come to this share of a load's statements; null: it does not. */
+  readonly release: number | null;
 }
 
 /** after: the next run starts when the struck one has ended. at once: while it is struck. together: with it. */
@@ -143,6 +145,8 @@ function drawFault(draw: Draw, kind: Class, world: World): Fault {
       moment: frozenHome && draw() < 0.6 ? 'during' : 'before',
       into,
       down: null,
+      // Take-over is at the beginning.
+      release: draw() < 0.6 ? draw() * draw() : null,
     };
   }
   const aim: Aim =
@@ -150,25 +154,36 @@ function drawFault(draw: Draw, kind: Class, world: World): Fault {
       ? { kind: 'share', share: draw() }
       : { kind: 'like', like: pick(draw, Object.keys(KINDS) as Like[]), nth: Math.floor(draw() * 3) };
   if (kind === 'stop')
-    return { who: pick(draw, ['other', 'other', 'home']), how: 'stop', what, andRun: false, aim, moment, into, down };
+    return {
+      who: pick(draw, ['other', 'other', 'home']),
+      how: 'stop',
+      what,
+      andRun: false,
+      aim,
+      moment,
+      into,
+      down,
+      release: null,
+    };
   const others: Who[] = world.replicas > 1 ? ['other', 'other'] : [];
   const servers: Who[] = world.ownsServers
     ? ['home', 'home', ...others, ...(world.hasZookeeper ? (['zookeeper'] as const) : [])]
     : [];
   const who = pick<Who>(draw, ['domainsync', 'domainsync', ...servers]);
   const how = pick<How>(draw, ['kill', 'kill', 'freeze']);
-  return { who, how, what, andRun: who !== 'domainsync' && draw() < 0.25, aim, moment, into, down };
+  return { who, how, what, andRun: who !== 'domainsync' && draw() < 0.25, aim, moment, into, down, release: null };
 }
 
 /** In a line. */
 export function scheduleText({ file, fault, next, homes, later, jumps, replicaTimeout }: Schedule): string {
   const goesOn = `${next}: runs at home ${homes.next}, ${later} later files; then at home ${homes.last}${jumps ? ', the newest file only' : ''}; replicaTimeout ${replicaTimeout}`;
   if (fault === null) return `file ${file} at home ${homes.struck}, no fault; ${goesOn}`;
-  const { who, how, what, andRun, aim, moment, into, down } = fault;
+  const { who, how, what, andRun, aim, moment, into, down, release } = fault;
   const doing = how === 'stop' ? `STOP ${what} of ${who}` : `${how} ${who}${andRun ? ' and the run' : ''}`;
   const when = moment === 'during' ? `${into} ms into` : moment;
   const where =
     aim.kind === 'share' ? `${Math.round(aim.share * 100)}% of the statements` : `'${aim.like}' number ${aim.nth}`;
-  const until = down === null ? 'the statement goes on after the next runs' : `healed after ${down} ms`;
+  const lateUntil = release === null ? 'after the next runs' : `${Math.round(release * 100)}% into the next run`;
+  const until = down === null ? `the statement goes on ${lateUntil}` : `healed after ${down} ms`;
   return `file ${file} at home ${homes.struck}, ${doing} ${when} ${where}, ${until}; ${goesOn}`;
 }

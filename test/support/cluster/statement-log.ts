@@ -17,6 +17,7 @@ export class StatementLog {
   readonly #replicas: readonly Replica[];
   readonly #began = performance.now();
   #watcher: Watcher = {};
+  #besides: Watcher = {};
 
   constructor(replicas: readonly Replica[]) {
     this.#replicas = replicas;
@@ -27,13 +28,14 @@ export class StatementLog {
     }
   }
 
-  /** Lets a watcher see the struck run's statements, wherever they go. */
-  watch(watcher: Watcher): void {
+  /** Lets a watcher see the struck run's statements, wherever they go, and another one those of other runs. */
+  watch(watcher: Watcher, besides: Watcher = {}): void {
     this.#watcher = watcher;
+    this.#besides = besides;
   }
 
   close(): void {
-    this.#watcher = {};
+    this.watch({});
     for (const { ways } of this.#replicas) {
       for (const proxy of Object.values(ways)) {
         proxy.watcher = {};
@@ -69,13 +71,13 @@ export class StatementLog {
         const line: Line = { at: this.#now(), replica: replica.name, way, statement, answered: null };
         this.#lines.push(line);
         lines.set(statement, line);
-        return way === 'struck' ? (this.#watcher.before?.(statement) ?? 'pass') : 'pass';
+        return (way === 'struck' ? this.#watcher : this.#besides).before?.(statement) ?? 'pass';
       },
       after: (statement) => {
         const line = lines.get(statement);
         lines.delete(statement);
         if (line !== undefined) line.answered = this.#now();
-        return way === 'struck' ? (this.#watcher.after?.(statement) ?? 'pass') : 'pass';
+        return (way === 'struck' ? this.#watcher : this.#besides).after?.(statement) ?? 'pass';
       },
     };
   }
