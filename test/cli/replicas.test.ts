@@ -20,6 +20,7 @@ test.each<[Partial<ReplicaStatus>, string]>([
   [{ queue: 1 }, 'r1:9000: 1 change to take over'],
   [{ behindSeconds: 7500, queue: 1200 }, 'r1:9000: 2 h 5 min behind, 1,200 changes to take over'],
   [{ behindSeconds: 1, queue: null }, 'r1:9000: 1 s behind'],
+  [{ behindSeconds: 1_795_347_717 }, 'r1:9000: behind, by how much it does not know'],
   [{ behindSeconds: null, queue: null }, 'r1:9000: has no such table'],
   [{ answers: false, behindSeconds: null, queue: null }, 'r1:9000: does not answer'],
 ])('a replica: %j', (state, text) => {

@@ -236,6 +236,8 @@ function replicaFacts({ cluster }, of, lagging) {
  */
 function latenessOf({ answers, behindSeconds }, others) {
   if (!answers) return 'does not answer';
+  // A replica that has not heard of the others since it started counts from 1970.
+  if (behindSeconds !== null && behindSeconds > 1e9) return 'is behind';
   if (behindSeconds !== null) return behindSeconds > 0 ? `is ${duration(behindSeconds)} behind` : null;
   // Before the first load none has it.
   return others.some((other) => other.behindSeconds !== null) ? 'has no such table' : null;
