@@ -59,7 +59,7 @@ export interface Schedule {
 export const KINDS = {
   visible:
     /^(?:EXCHANGE TABLES|ALTER TABLE (?!\S*domainsync_staging_)\S+ (?:ON CLUSTER \S+ )?(?:ATTACH|REPLACE) PARTITION)/,
-  claim: /DROP COLUMN/,
+  claim: /^ALTER TABLE \S+domainsync_claims`/,
   'on cluster': /^(?!EXCHANGE)[^(]* ON CLUSTER /,
   result: /^(?:INSERT INTO|ALTER TABLE|OPTIMIZE TABLE) \S*domainsync_staging_/,
   record: /^INSERT INTO \S+domainsync_(?:runs|held)/,
