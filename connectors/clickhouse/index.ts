@@ -71,6 +71,8 @@ export interface ClickHouse {
   dropDatabase(signal: AbortSignal): Promise<void>;
   /** What pipelines left that are none of these, or load into another table. @param configured tables by the names of pipelines */
   orphans(configured: ReadonlyMap<string, string | undefined>, signal: AbortSignal): Promise<Orphan[]>;
+  /** The address that statements go to now: the first one that answers. */
+  home(signal: AbortSignal): Promise<string>;
   /** Rows of a query, for people to look at. */
   query<Row>(sql: string, signal: AbortSignal): Promise<Row[]>;
   close(): Promise<void>;
@@ -109,6 +111,7 @@ export async function openClickHouse(options: ClickHouseOptions, signal: AbortSi
       await server.command(`DROP DATABASE IF EXISTS ${identifier(database)} SYNC`, until);
     },
     orphans: async (configured, until) => findOrphans(await session(until), configured),
+    home: async (until) => (await homes.choose(until)).server.url,
     query: async (sql, until) => (await session(until)).query(sql),
     close: async () => {
       await homes.close();

@@ -59,9 +59,9 @@ export function open(config: Config, options: GlobalOptions, signal: AbortSignal
   };
   let server: Promise<ServerFacts> | undefined;
   const serverOnce = (): Promise<ServerFacts> => {
-    server ??= openClickHouseOnce().then(async ({ address, query }) => {
+    server ??= openClickHouseOnce().then(async ({ home, query }) => {
       const [row] = await query<{ version: string }>('SELECT version() AS version', signal);
-      return { address: address.url, version: row?.version ?? '' };
+      return { address: await home(signal), version: row?.version ?? '' };
     });
     return server;
   };

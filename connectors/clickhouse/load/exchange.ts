@@ -83,11 +83,12 @@ export async function exchangeBack(
   staging: Staging,
   tables: { readonly live: string; readonly previous: string },
   source: string,
+  work: WorkState,
 ): Promise<SnapshotRecord | null> {
   const previous = staging.table(tables.previous);
   const name = staging.partName(staging.shown('next'));
   if ((await snapshotInComment(staging, name, source)) === null) {
-    await staging.moveIn(previous, 'next');
+    await staging.moveIn(previous, 'next', work);
   }
   const live = await snapshotInComment(staging, tables.live, source);
   const next = await snapshotInComment(staging, name, source);

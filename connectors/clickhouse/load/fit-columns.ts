@@ -9,6 +9,7 @@ import {
   createLiveView,
   hashExpression,
   ownColumns,
+  REMEMBERED,
   TABLE_KEYS,
   type TableMode,
   tableKeys,
@@ -67,6 +68,17 @@ export async function fitColumns(session: Session, options: TableOptions, state:
   if (changes.length > 0) await session.define(`ALTER TABLE ${live} ${changes.join(', ')}`);
   const comment = commentOf({ ...state, layout, columns: columns.map((column) => column.name) });
   await session.define(`ALTER TABLE ${live}${session.placing.onCluster} MODIFY COMMENT ${literal(comment)}`);
+}
+
+/** A table that was made on one server and moved into a cluster does not remember what was attached to it, as those made there do. */
+export async function fitMemory(session: Session, table: string): Promise<void> {
+  if (session.cluster === null) return;
+  const row = await session.first<{ engine: string }>(
+    'SELECT engine_full AS engine FROM system.tables WHERE database = {database:String} AND name = {table:String}',
+    { database: session.database, table },
+  );
+  if (row === undefined || row.engine.includes(REMEMBERED)) return;
+  await session.define(`ALTER TABLE ${session.table(table)}${session.placing.onCluster} MODIFY SETTING ${REMEMBERED}`);
 }
 
 /** Exchanges a view of ours that lacks a column for one that has it: at no moment is there none. */

@@ -22,7 +22,7 @@ import { ensureClaims } from '../staging/claims.ts';
 import { type LiveTable, misplacedRecord, settleRecord, type TableFacts } from '../state/live-table.ts';
 import { foreignTable, readLiveState } from '../state/loaded-files.ts';
 import { commentOf, emptyLiveState, type LiveState, parseComment } from '../state/table-comment.ts';
-import { checkColumns, fitColumns, fitView } from './fit-columns.ts';
+import { checkColumns, fitColumns, fitMemory, fitView } from './fit-columns.ts';
 
 /** Tells the change feed from a table of the user's. */
 const CHANGES_COMMENT = 'domainsync: change feed';
@@ -69,6 +69,7 @@ async function makeTables(session: Session, options: PrepareOptions): Promise<vo
     checkMode(session, options, state);
     const settled = await settleRecord(session, state, force);
     await fitColumns(session, options, settled);
+    await fitMemory(session, table);
   }
   await allOrFirstError(
     ensureView(session, options),
@@ -163,13 +164,19 @@ async function refuseForeign(session: Session, options: PrepareOptions): Promise
 WHERE database = {database:String} AND name IN {names:Array(String)}`,
     { database, names: [table, view, feed, previous, RUNS_TABLE, REJECTS_TABLE, HELD_TABLE] },
   );
-  refuseMisplacedTables(session, found);
+  // Of a cluster's tables it counts first whose they are: a stranger's need not be made replicated.
+  if (session.cluster === null) refuseMisplacedTables(session, found);
   const alien = found.find(({ name, engine, comment }) => {
     if (name === view) return engine !== 'View';
     if (name === feed) return changes && comment !== CHANGES_COMMENT;
     return name === previous && mode === 'replace' && parseComment<LiveState>(comment) === null;
   });
   if (alien !== undefined) throw foreignTable(`${database}.${alien.name}`);
+  if (session.cluster !== null)
+    refuseMisplacedTables(
+      session,
+      found.filter(({ name }) => name !== table),
+    );
 }
 
 function checkMode({ database }: Session, { table, mode }: PrepareOptions, state: LiveState): void {

@@ -43,7 +43,6 @@ export async function rollBack(session: Session, tables: RollbackTables): Promis
   return staging.releaseOnFailure(async () => {
     // An unfinished load may have left a `next`: it builds it anew when it goes on.
     await staging.recreate(staging.shown('next'), null);
-    await staging.raiseFence();
     await staging.save({ ...work, rollback: true });
     await completeRollback(staging, work, tables);
     return { from, to };
@@ -56,9 +55,8 @@ export async function completeRollback(
   work: WorkState,
   { live, previous, source }: RollbackTables,
 ): Promise<void> {
-  const rolledBack = await exchangeBack(staging, { live, previous }, source);
-  const back = `RENAME TABLE ${staging.part(staging.shown('next'))} TO ${staging.table(previous)}`;
-  await staging.defineOnce(`${back}${staging.placing.onCluster}`);
+  const rolledBack = await exchangeBack(staging, { live, previous }, source, { ...work, rollback: true });
+  await staging.moveOut('next', staging.table(previous));
   // Last: a run that was taken over before this finds the new owner's epoch on record.
   if (rolledBack !== null) await recordSnapshot(staging, rolledBack, 'rolled-back');
   if (work.key === ROLLBACK_KEY || work.key === LOST_KEY) {

@@ -61,6 +61,7 @@ const CONNECTIONS = 8;
 
 /** A connected server. Every method throws DomainsyncError. */
 export class Server {
+  readonly url: string;
   readonly database: string;
   readonly #client: ClickHouseClient;
   /** null: an embedded server, with no load balancer in front of it. */
@@ -71,6 +72,7 @@ export class Server {
   #roomUntil = 0;
 
   constructor(options: ServerOptions) {
+    this.url = options.url;
     this.database = options.database;
     this.#hasOthers = options.hasOthers === true;
     this.#same = options.embedded === true ? null : new SameServer((signal) => this.#askIdentity(signal));

@@ -1,6 +1,8 @@
 /** Replicas whose tables are not those of home: a definition did not reach them, or somebody changed one of them alone. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainsyncError } from '../../../src/common/errors.ts';
+import { homeOf } from './cluster.ts';
+import { KEEPER_HINT } from './errors.ts';
 import { askReplicas, type ReplicaTable, tablesOf } from './replicas.ts';
 import type { Session } from './session.ts';
 
@@ -14,6 +16,7 @@ const PAUSE_MS = 500;
  * @throws DESTINATION_REFUSED with what to do
  */
 export async function refuseDivergence(session: Session, names: readonly string[]): Promise<void> {
+  await refuseReadOnly(session, names);
   const until = performance.now() + UNDER_WAY_MS;
   for (;;) {
     const found = await firstDivergence(session, names);
@@ -21,6 +24,19 @@ export async function refuseDivergence(session: Session, names: readonly string[
     if (performance.now() > until) throw found;
     await sleep(PAUSE_MS, undefined, { signal: session.signal });
   }
+}
+
+/** @throws DESTINATION_UNREACHABLE where home has no session with ZooKeeper: it could not change anything */
+async function refuseReadOnly(session: Session, names: readonly string[]): Promise<void> {
+  if (session.cluster === null) return;
+  const found = await session.query<{ table: string }>(
+    'SELECT table FROM system.replicas WHERE database = {database:String} AND table IN {names:Array(String)} AND is_readonly',
+    { database: session.database, names },
+  );
+  const [first] = found;
+  if (first === undefined) return;
+  const what = `the table ${session.database}.${first.table} is read-only on ${homeOf(session.cluster)}, which has no session with ZooKeeper`;
+  throw new DomainsyncError('DESTINATION_UNREACHABLE', what, { hint: KEEPER_HINT });
 }
 
 async function firstDivergence(session: Session, names: readonly string[]): Promise<DomainsyncError | null> {

@@ -50,7 +50,7 @@ export const FULL_DISK_HINT =
 
 const TABLE_GONE = 'If somebody dropped or renamed a table amid the run, run again: what is missing is made anew.';
 
-const KEEPER =
+export const KEEPER_HINT =
   'Look at ZooKeeper or Keeper, which the servers of the cluster need; then run again: what has landed is kept.';
 const REPLICAS =
   'Start the replicas that are away: a record counts when a majority has it. Then run again: what has landed is kept.';
@@ -78,7 +78,7 @@ const HINTS: Readonly<Record<string, string>> = {
     'Raise max_concurrent_queries_for_user or max_concurrent_queries where the message names it, or try when less runs on the server.',
   '218': TABLE_GONE, // TABLE_IS_DROPPED
   '241': 'Raise the limit that the message names, or try when less runs on the server; what has landed is kept.',
-  '225': KEEPER,
+  '225': KEEPER_HINT,
   '242':
     'The table is read-only on the server: its replica has no session with ZooKeeper or Keeper, or its disk is read-only; the log of the server tells.',
   '243': FULL_DISK_HINT,
@@ -89,7 +89,7 @@ const HINTS: Readonly<Record<string, string>> = {
     'The profile of the user does not let it have that setting: take it out of clickhouse.settings if it stands there, or loosen the constraint.',
   '285': REPLICAS,
   '286': REPLICAS,
-  '999': KEEPER,
+  '999': KEEPER_HINT,
   '469':
     'The file has a row that a constraint of the table forbids: drop the constraint, or leave such rows out with where.', // VIOLATED_CONSTRAINT
   '497': 'Give the user of clickhouse.username the right that the message names, or name another user.',

@@ -4,6 +4,7 @@ import { CLAIMS_TABLE, HELD_TABLE, identifier, REJECTS_TABLE, RUNS_TABLE, stagin
 import type { TableMode } from '../sql/schema.ts';
 import { refuseUndefinedDatabase } from './definitions.ts';
 import { SERVER_CODES, serverCode } from './errors.ts';
+import { askReplicas } from './replicas.ts';
 import type { Session } from './session.ts';
 
 interface RightsOptions {
@@ -60,7 +61,7 @@ export async function ensureDatabase(session: Session): Promise<void> {
   if (stagingDatabase !== session.database) {
     await session.repeatable(`CREATE DATABASE IF NOT EXISTS ${identifier(stagingDatabase)} ENGINE = Atomic`);
   }
-  if (await seesDatabase(session)) return;
+  if ((await seesDatabase(session)) && (await isEverywhere(session))) return;
   const database = identifier(session.database);
   try {
     await session.define(`CREATE DATABASE IF NOT EXISTS ${database}${session.placing.onCluster}`);
@@ -69,6 +70,15 @@ export async function ensureDatabase(session: Session): Promise<void> {
     throw noDatabase(session, await signedIn(session), error);
   }
   await refuseUndefinedDatabase(session);
+}
+
+/** Whether every replica of a cluster has the database. */
+async function isEverywhere(session: Session): Promise<boolean> {
+  const { cluster, database } = session;
+  if (cluster === null || cluster.onCluster === '') return true;
+  const rest = 'WHERE name = {database:String}';
+  const found = await askReplicas(session, cluster, { select: '1 AS n', from: 'system.databases', rest }, { database });
+  return found.length === cluster.replicas.length;
 }
 
 async function refuseMissingDatabase(session: Session): Promise<void> {

@@ -34,7 +34,6 @@ export const CLAIMS_TABLE = 'domainsync_claims';
  *
  * On a cluster these stand on the home alone. Besides, on every replica:
  * - rdelta, rchanges, rnext   copies of delta, changes and next, from which rows become visible
- * - rfence                    goes before another table is moved in among them, as `rows` does on one server
  */
 export type StagingPart =
   | 'rows'
@@ -51,9 +50,9 @@ export type StagingPart =
   | ReplicatedPart;
 
 /** Staging tables that every replica of a cluster has. */
-export type ReplicatedPart = 'rdelta' | 'rchanges' | 'rnext' | 'rfence';
+export type ReplicatedPart = 'rdelta' | 'rchanges' | 'rnext';
 
-const REPLICATED_PARTS: readonly ReplicatedPart[] = ['rdelta', 'rchanges', 'rnext', 'rfence'];
+const REPLICATED_PARTS: readonly ReplicatedPart[] = ['rdelta', 'rchanges', 'rnext'];
 
 /** Whether every replica of a cluster has a staging table; the others stand on one server. */
 export function isReplicated(part: StagingPart): part is ReplicatedPart {

@@ -111,8 +111,8 @@ export function placed(engine: string, { replicated }: Placing): string {
  * A replicated live table remembers every part that was attached to it: a repeated ATTACH of the same part does nothing, however late
  * it comes (docs/decisions/0009-cluster.md, "Chosen"). A file brings one entry.
  */
-const REMEMBERED =
-  ' SETTINGS replicated_deduplication_window = 1000000, replicated_deduplication_window_seconds = 3000000000';
+export const REMEMBERED =
+  'replicated_deduplication_window = 1000000, replicated_deduplication_window_seconds = 3000000000';
 
 /**
  * The live table. Only mode `sync` compares rows: only there they are hashed.
@@ -132,7 +132,7 @@ export function createLiveTable(
   ];
   if (mode === 'sync') definitions[definitions.length - 1] += ` DEFAULT ${hashExpression(columns)}`;
   const identity = uuid === undefined || !placing.namesUuid ? '' : ` UUID ${literal(uuid)}`;
-  const settings = placing.replicated ? REMEMBERED : '';
+  const settings = placing.replicated ? ` SETTINGS ${REMEMBERED}` : '';
   return `CREATE TABLE IF NOT EXISTS ${table}${identity}${placing.onCluster} (${definitions.join(', ')})
 ENGINE = ${placed(tableEngine(mode), placing)} ${tableKeys(mode)}${settings} COMMENT ${literal(comment)}`;
 }

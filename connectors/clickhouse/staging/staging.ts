@@ -90,26 +90,30 @@ export class Staging extends Session {
   /**
    * Moves a table of another name in among the staging tables. Alone, RENAME would succeed for a run that was taken over, since
    * its target's name is free: `rows`, which only the owner has under this name, goes first, and comes back. A kill of the
-   * server in between leaves it as `fence`, which take-over puts right. On a cluster a table that every replica has goes in its
-   * place: see `raiseFence`.
+   * server in between leaves it as `fence`, which take-over puts right.
+   *
+   * On a cluster it changes places with an empty table, which only the owner has under this name either.
    * @param table qualified and quoted
+   * @param state to write down once the empty table is there, which proves that we are the owner
    */
-  async moveIn(table: string, part: 'next'): Promise<void> {
+  async moveIn(table: string, part: 'next', state: WorkState): Promise<void> {
     const into = this.part(this.shown(part));
+    const { onCluster } = this.placing;
     if (this.cluster !== null) {
-      const [fence, aside] = [this.part('rfence'), this.part('rdelta')];
-      const moves = [`${fence} TO ${aside}`, `${table} TO ${into}`, `${aside} TO ${fence}`];
-      await this.defineOnce(`RENAME TABLE ${moves.join(', ')}${this.placing.onCluster}`);
+      await this.define(`CREATE TABLE IF NOT EXISTS ${into}${onCluster} AS ${table} COMMENT ''`);
+      await this.save(state);
+      await this.defineOnce(`EXCHANGE TABLES ${into} AND ${table}${onCluster}`);
       return;
     }
     const [rows, fence] = [this.part('rows'), this.part('fence')];
-    const moves = [`${rows} TO ${fence}`, `${table} TO ${into}`, `${fence} TO ${rows}`];
-    await this.command(`RENAME TABLE ${moves.join(', ')}`);
+    await this.command(`RENAME TABLE ${rows} TO ${fence}, ${table} TO ${into}, ${fence} TO ${rows}`);
   }
 
-  /** Before `moveIn`: on a cluster, makes the table that proves to every replica whose statement it is. */
-  async raiseFence(): Promise<void> {
-    if (this.cluster !== null) await this.recreate('rfence', '(none UInt8) ENGINE = Memory');
+  /** The reverse of `moveIn`. */
+  async moveOut(part: 'next', table: string): Promise<void> {
+    const from = this.part(this.shown(part));
+    if (this.cluster === null) await this.command(`RENAME TABLE ${from} TO ${table}`);
+    else await this.defineOnce(`EXCHANGE TABLES ${from} AND ${table}${this.placing.onCluster}`);
   }
 
   /** ATTACH and REPLACE PARTITION are all or nothing for one part, not for several (docs/architecture.md, "Making a file visible"). */

@@ -29,9 +29,10 @@ export async function readLiveState(
   const found = known ?? (await tableFacts(session, recordTables(table)));
   const facts = found.get(table);
   if (facts === undefined) return null;
-  refuseMisplacedTables(session, [...found.values()]);
+  if (session.cluster === null) refuseMisplacedTables(session, [...found.values()]);
   const live = await liveTableOf(session, facts);
   if (live === null) throw foreignTable(`${session.database}.${table}`);
+  if (session.cluster !== null) refuseMisplacedTables(session, [...found.values()]);
   if (!found.has(HELD_TABLE)) return live;
   const sources: Record<string, SnapshotRecord> = { ...live.sources };
   for (const [source, snapshot] of await newestSnapshots(session, live.id)) {

@@ -28,9 +28,15 @@ export interface LabServers {
 /** Longer than ZooKeeper takes to notice that a replica is gone. */
 const REPLICA_TIMEOUT_MS = 30_000;
 
-/** @param users XML that is merged into the servers' users */
-export async function startLabServers(folder: string, users: string | null): Promise<LabServers> {
-  const database = process.env['DOMAINSYNC_TEST_CLUSTER'];
+/**
+ * @param users XML that is merged into the servers' users
+ * @param database of a cluster; by default what the environment says
+ */
+export async function startLabServers(
+  folder: string,
+  users: string | null,
+  database = process.env['DOMAINSYNC_TEST_CLUSTER'],
+): Promise<LabServers> {
   if (database === undefined) return oneServer(join(folder, 'clickhouse'), users);
   if (database !== 'atomic' && database !== 'replicated') {
     throw new Error('DOMAINSYNC_TEST_CLUSTER is one of atomic, replicated');

@@ -40,6 +40,10 @@ export interface LoadOptions {
 
 export interface Lab {
   readonly server: Server;
+  /** The servers of all replicas, `server` first; one where there is no cluster. */
+  readonly replicas: readonly Server[];
+  /** What a run chooses its home of. @param as one of them, or another user */
+  homes(as?: Server): Homes;
   readonly folder: string;
   /** Where its server is, for projects that share it. */
   readonly clickhouse: ServerPlace;
@@ -57,10 +61,15 @@ export interface Lab {
 /** Never aborted. */
 export const NEVER = new AbortController().signal;
 
-/** Starts a server of its own in a temporary folder. @param users XML that is merged into its users */
-export async function openLab(users: string | null = null): Promise<Lab> {
+/**
+ * Starts a server of its own in a temporary folder.
+ * @param users XML that is merged into its users
+ * @param cluster starts two replicas; the engine of their database
+ */
+export async function openLab(users: string | null = null, cluster?: 'atomic' | 'replicated'): Promise<Lab> {
   const folder = await mkdtemp(join(tmpdir(), 'domainsync-lab-'));
-  const { urls, username, password, cluster, place, ...started } = await startLabServers(folder, users);
+  const started = await startLabServers(folder, users, cluster);
+  const { urls, username, password } = started;
   const at = (url: string): Server => new Server({ url, username, password, database: 'lab', settings: {} });
   const [url = ''] = urls;
   const [server, ...others] = [at(url), ...urls.slice(1).map(at)] as const;
@@ -72,8 +81,9 @@ export async function openLab(users: string | null = null): Promise<Lab> {
     servers.push(other);
     return other;
   };
+  const homes: Lab['homes'] = (as = server) => new Homes(as === server ? [server, ...others] : [as], started.cluster);
   const destination: Lab['destination'] = (pipeline, options = {}, as = server) =>
-    new ClickHouseDestination(new Homes(as === server ? [server, ...others] : [as], cluster), {
+    new ClickHouseDestination(homes(as), {
       pipeline,
       target: { dataset: 'all-data' },
       table: pipeline,
@@ -91,9 +101,11 @@ export async function openLab(users: string | null = null): Promise<Lab> {
     });
   return {
     server,
+    replicas: [server, ...others],
+    homes,
     folder,
     get clickhouse() {
-      return place();
+      return started.place();
     },
     destination,
     signIn,

@@ -1,7 +1,6 @@
 /** A broker and a ClickHouse server for one test file. The Kafka destination runs against them in this process. */
 
 import { ClickHousePublishedIndex } from '../../../connectors/clickhouse/published/index.ts';
-import { Homes } from '../../../connectors/clickhouse/server/homes.ts';
 import { type Kafka, openKafka } from '../../../connectors/kafka/index.ts';
 import type { KafkaDestinationOptions } from '../../../connectors/kafka/options.ts';
 import { Connection, type ConnectionOptions } from '../../../connectors/kafka/protocol/connection.ts';
@@ -55,7 +54,7 @@ export async function openKafkaLab(
         where: [],
         maxRejected: 1,
         minRows: 0,
-        index: new ClickHousePublishedIndex(new Homes([lab.server], null), {
+        index: new ClickHousePublishedIndex(lab.homes(), {
           pipeline,
           history: { runs: 86_400, rejects: 86_400 },
         }),
