@@ -89,6 +89,21 @@ test('the servers of docker-compose.yml are for this machine only, and where the
   expect(Object.values(compose.services).filter((service) => service.healthcheck === undefined)).toEqual([]);
 });
 
+test('the servers of docker-compose.cluster.yml are for this machine only, and one cluster', () => {
+  const compose = parse(readFileSync(join(ROOT, 'docker-compose.cluster.yml'), 'utf8'), { merge: true }) as {
+    readonly services: Readonly<Record<string, { readonly ports?: readonly string[]; readonly healthcheck?: unknown }>>;
+    readonly configs: Readonly<Record<string, { readonly content: string }>>;
+  };
+  const servers = Object.entries(compose.services).filter(([, { ports }]) => ports !== undefined);
+  expect(servers.map(([name, { ports }]) => [name, ports])).toEqual([
+    ['clickhouse-1', ['127.0.0.1:8123:8123']],
+    ['clickhouse-2', ['127.0.0.1:8124:8123']],
+  ]);
+  expect(Object.values(compose.services).filter((service) => service.healthcheck === undefined)).toEqual([]);
+  const hosts = [...(compose.configs['replica']?.content ?? '').matchAll(/<replica><host>([^<]+)<\/host>/g)];
+  expect(hosts.map(([, host]) => host)).toEqual(servers.map(([name]) => name));
+});
+
 /** A copy of the command with a stand-in for everything behind it; `main` is the body of the stand-in. */
 async function commandWith(main: string, file: 'src/cli.ts' | 'dist/src/cli.js'): Promise<string> {
   const folder = await temporaryFolder();

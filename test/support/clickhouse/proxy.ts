@@ -37,6 +37,9 @@ export interface Watcher {
   readonly after?: (statement: Statement) => Promise<Verdict> | Verdict;
 }
 
+/** A port of this machine, or of another one; null: it is down. */
+type Target = number | { readonly host: string; readonly port: number } | null;
+
 interface Answer {
   readonly status: number;
   readonly headers: readonly string[];
@@ -53,19 +56,19 @@ export class ClickHouseProxy {
   /** Changes the text of statements, as another sender would have written it. */
   rewrite: (sql: string) => string = (sql) => sql;
   watcher: Watcher = {};
-  readonly #target: () => number | null;
+  readonly #target: () => Target;
   readonly #sockets = new Set<Socket>();
   #server: Server;
 
-  private constructor(server: Server, target: () => number | null) {
+  private constructor(server: Server, target: () => Target) {
     this.#server = server;
     this.#target = target;
     this.port = (server.address() as AddressInfo).port;
     this.#serve();
   }
 
-  /** @param target the port that ClickHouse listens on, asked for each statement; null while it is down */
-  static async start(target: () => number | null): Promise<ClickHouseProxy> {
+  /** @param target where ClickHouse listens, asked for each statement */
+  static async start(target: () => Target): Promise<ClickHouseProxy> {
     return new ClickHouseProxy(await listening(0), target);
   }
 
@@ -136,13 +139,12 @@ export class ClickHouseProxy {
 
   /** null: no whole answer came. */
   async #forward(near: IncomingMessage, body: Buffer, signal: AbortSignal): Promise<Answer | null> {
-    const port = this.#target();
-    if (port === null) return null;
+    const target = this.#target();
+    if (target === null) return null;
     const { method, url: path } = near;
     const length = ['Content-Length', String(body.length), 'Connection', 'close'];
     const far = request({
-      host: '127.0.0.1',
-      port,
+      ...(typeof target === 'number' ? { host: '127.0.0.1', port: target } : target),
       method,
       path,
       headers: [...passedOn(near.rawHeaders), ...length],

@@ -9,6 +9,8 @@ import { endServer } from './embedded-servers.ts';
 
 /** Who signs in where. */
 export interface Login {
+  /** Absent: this machine. */
+  readonly host?: string;
   readonly port: number;
   readonly username: string;
   readonly password: string;

@@ -14,7 +14,8 @@ export class StatementError extends Error {}
  * Sends one statement over a connection of its own: nothing of an earlier server is used again.
  * @throws StatementError, and what the socket throws when the server is down
  */
-export async function send({ port, username, password }: Login, sql: string, database = 'default'): Promise<string> {
+export async function send(login: Login, sql: string, database = 'default'): Promise<string> {
+  const { host = '127.0.0.1', port, username, password } = login;
   const query = new URLSearchParams({
     database,
     // The status of the answer is then that of the whole statement.
@@ -23,7 +24,7 @@ export async function send({ port, username, password }: Login, sql: string, dat
     http_response_buffer_size: '1000000',
     output_format_json_quote_64bit_integers: '1',
   });
-  const options = { host: '127.0.0.1', port, path: `/?${query}`, method: 'POST', auth: `${username}:${password}` };
+  const options = { host, port, path: `/?${query}`, method: 'POST', auth: `${username}:${password}` };
   const sent = request({ ...options, agent: false });
   sent.end(sql);
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
