@@ -29,8 +29,13 @@ interface Load {
 const ask = ({ port }: StockServer, sql: string): Promise<string> =>
   send({ port, username: 'default', password: '' }, sql);
 
-const received = async (server: StockServer): Promise<number> =>
-  Number(await ask(server, "SELECT value FROM system.events WHERE event = 'NetworkReceiveBytes'"));
+/** Bytes of the parts that a server has fetched from the others since it was started. */
+async function received(server: StockServer): Promise<number> {
+  await ask(server, 'SYSTEM FLUSH LOGS');
+  const logged = "SELECT count() FROM system.tables WHERE database = 'system' AND name = 'part_log'";
+  if ((await ask(server, logged)).trim() === '0') return 0;
+  return Number(await ask(server, "SELECT sum(size_in_bytes) FROM system.part_log WHERE event_type = 'DownloadPart'"));
+}
 
 async function timed(folder: string, clickhouse: string, file: SnapshotFile, other: StockServer): Promise<Load> {
   const config = join(folder, 'bench.yaml');
@@ -50,7 +55,10 @@ pipelines: { bench: { dataset: all-data, to: { clickhouse: { table: bench } } } 
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'domainsync-bench-'));
-const bed = await startBed({ replicas: 2 });
+const bed = await startBed({
+  replicas: 2,
+  config: '<part_log><database>system</database><table>part_log</table></part_log>',
+});
 try {
   const [home, other] = bed.servers as [StockServer, StockServer];
   const rows = Number(values.rows);

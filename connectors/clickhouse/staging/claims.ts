@@ -29,8 +29,11 @@ export interface Claim {
 /** What a column's comment says. */
 type Comment = Pick<Claim, 'home' | 'work'> & { readonly nonce: string };
 
-/** The column is not there, or is there already, or this replica does not know yet what has become of it. */
-const LOST_RACE: ReadonlySet<string> = new Set(['10', '15', '16', '44', '47', '517']);
+/**
+ * The column is not there, or is there already, or this replica does not know yet what has become of it (36: it is being dropped). Which
+ * it is, is read afterwards.
+ */
+const LOST_RACE: ReadonlySet<string> = new Set(['10', '15', '16', '36', '44', '47', '517']);
 
 /** A change of another pipeline's claim is in the way for some 100 ms. */
 const PAUSE_MS = 50;
