@@ -22,22 +22,21 @@ const CHANGED = { name: 'changed', rates: { changed: 0.03, gone: 0, added: 0, re
 
 interface Load {
   readonly seconds: number;
-  /** That came to the other replica. */
+  /** That went to the other replica. */
   readonly bytes: number;
 }
 
 const ask = ({ port }: StockServer, sql: string): Promise<string> =>
   send({ port, username: 'default', password: '' }, sql);
 
-/** Bytes of the parts that a server has fetched from the others since it was started. */
-async function received(server: StockServer): Promise<number> {
-  await ask(server, 'SYSTEM FLUSH LOGS');
-  const logged = "SELECT count() FROM system.tables WHERE database = 'system' AND name = 'part_log'";
-  if ((await ask(server, logged)).trim() === '0') return 0;
-  return Number(await ask(server, "SELECT sum(size_in_bytes) FROM system.part_log WHERE event_type = 'DownloadPart'"));
+/** Bytes that a server has sent to other replicas since it was started. */
+async function sent(server: StockServer): Promise<number> {
+  return Number(
+    await ask(server, "SELECT sum(value) FROM system.events WHERE event = 'InterfaceInterserverSendBytes'"),
+  );
 }
 
-async function timed(folder: string, clickhouse: string, file: SnapshotFile, other: StockServer): Promise<Load> {
+async function timed(folder: string, clickhouse: string, file: SnapshotFile, home: StockServer): Promise<Load> {
   const config = join(folder, 'bench.yaml');
   await writeFile(
     config,
@@ -46,19 +45,16 @@ dataDir: '${join(folder, 'data')}'
 pipelines: { bench: { dataset: all-data, to: { clickhouse: { table: bench } } } }
 `,
   );
-  const before = await received(other);
+  const before = await sent(home);
   const start = performance.now();
   const args = ['--config', config, 'sync', '--from-file', file.path, '--file-date', file.date];
   const { code, stderr } = await startDomainsync(args, folder, {}).finished;
   if (code !== 0) throw new Error(stderr);
-  return { seconds: (performance.now() - start) / 1000, bytes: (await received(other)) - before };
+  return { seconds: (performance.now() - start) / 1000, bytes: (await sent(home)) - before };
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'domainsync-bench-'));
-const bed = await startBed({
-  replicas: 2,
-  config: '<part_log><database>system</database><table>part_log</table></part_log>',
-});
+const bed = await startBed({ replicas: 2 });
 try {
   const [home, other] = bed.servers as [StockServer, StockServer];
   const rows = Number(values.rows);
@@ -73,7 +69,7 @@ try {
       await ask(home, 'DROP DATABASE IF EXISTS bench ON CLUSTER c SYNC');
       for (const [n, file] of files.entries()) {
         const what = `${kind}, ${n === 0 ? 'first load' : 'second snapshot, 3 % changed'}`;
-        loads.set(what, [...(loads.get(what) ?? []), await timed(folder, clickhouse, file, other)]);
+        loads.set(what, [...(loads.get(what) ?? []), await timed(folder, clickhouse, file, home)]);
       }
     }
   }
