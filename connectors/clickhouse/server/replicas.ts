@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { ClusterStatus } from '../../../src/types/index.ts';
-import { literal } from '../sql/names.ts';
+import { CLAIMS_TABLE, literal } from '../sql/names.ts';
 import { type Cluster, majorityOf } from './cluster.ts';
 import type { Session } from './session.ts';
 import { ASKED_SETTINGS } from './settings.ts';
@@ -149,18 +149,21 @@ export function tablesOf(session: Session, cluster: Cluster, names: readonly str
   );
 }
 
-/** Waits until the home has all that has been entered into a table's log. @throws DESTINATION_UNREACHABLE when that takes too long */
+/**
+ * Waits until the home has all that has been entered into the logs of tables: their parts, and the definitions of those without rows.
+ * @param tables bare names; those that do not exist are left out
+ * @throws DESTINATION_UNREACHABLE when that takes too long
+ */
 export async function catchUp(session: Session, tables: readonly string[]): Promise<void> {
   const { cluster } = session;
   if (cluster === null) return;
+  if (cluster.name === session.database) await session.catchUpDefinitions(cluster.timeoutMs);
   const found = await session.query<{ name: string }>(
     `SELECT name FROM system.tables
 WHERE database = {database:String} AND name IN {tables:Array(String)} AND startsWith(engine, 'Replicated')`,
     { database: session.database, tables },
   );
-  for (const { name } of found) {
-    await session.catchUp(name, cluster.timeoutMs);
-  }
+  for (const { name } of found) await session.catchUp(name, name === CLAIMS_TABLE ? 'all' : 'parts', cluster.timeoutMs);
 }
 
 /** The replicas as home sees them. @param table bare name of the table that a file goes into */

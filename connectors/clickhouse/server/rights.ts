@@ -120,12 +120,13 @@ function neededRights(session: Session, { pipeline, table, mode, changes }: Righ
 /** Definitions that go to all replicas, questions to all of them, and the claims. */
 function neededOnCluster(session: Session, pipeline: string): Needed[] {
   const grantedOn = `${identifier(session.database)}.*`;
+  const isOn = session.placing.onCluster !== '';
   const copies = [...MOVED, 'ALTER MODIFY COMMENT', 'ALTER ADD COLUMN', 'ALTER DROP COLUMN', 'OPTIMIZE'];
   return [
     { rights: copies, on: session.table(stagingTable(pipeline, 1, 'rdelta')), grantedOn },
     { rights: CLAIMED, on: session.table(CLAIMS_TABLE), grantedOn },
-    { rights: ['SYSTEM SYNC REPLICA'], on: grantedOn, grantedOn },
-    { rights: session.placing.onCluster === '' ? ['REMOTE'] : ['REMOTE', 'CLUSTER'], on: '*.*', grantedOn: '*.*' },
+    { rights: ['SYSTEM SYNC REPLICA', ...(isOn ? [] : ['SYSTEM SYNC DATABASE REPLICA'])], on: grantedOn, grantedOn },
+    { rights: isOn ? ['REMOTE', 'CLUSTER'] : ['REMOTE'], on: '*.*', grantedOn: '*.*' },
     ...CLUSTER_SYSTEM_TABLES.map((on) => ({ rights: ['SELECT'], on, grantedOn: on })),
     ...ENGINES.slice(0, 2).map((engine) => {
       return { rights: ['TABLE ENGINE'], on: `Replicated${engine}`, grantedOn: `Replicated${engine}` };

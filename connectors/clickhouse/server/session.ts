@@ -1,5 +1,6 @@
 /** The server as one run speaks to it: every statement ends with the signal that the session is bound to. */
 import type { ClickHouseSettings } from '@clickhouse/client';
+import { identifier } from '../sql/names.ts';
 import { ONE_SERVER, type Placing } from '../sql/schema.ts';
 import type { Server } from './client.ts';
 import { type Cluster, majorityOf } from './cluster.ts';
@@ -98,10 +99,20 @@ export class Session {
     return this.send(() => this.server.insertBlock(sql, payload, token, this.signal, settings));
   }
 
-  /** Waits, so many milliseconds at the most, until a replicated table has all that was entered into its log before. */
-  catchUp(table: string, milliseconds: number): Promise<void> {
+  /**
+   * Waits, so many milliseconds at the most, until a replicated table has all that was entered into its log before.
+   * @param what `parts`: not merges, and not changes of its definition
+   */
+  catchUp(table: string, what: 'parts' | 'all', milliseconds: number): Promise<void> {
     const seconds = Math.max(1, Math.ceil(milliseconds / 1000));
-    const sql = `SYSTEM SYNC REPLICA ${this.table(table)} LIGHTWEIGHT`;
+    const sql = `SYSTEM SYNC REPLICA ${this.table(table)}${what === 'parts' ? ' LIGHTWEIGHT' : ''}`;
+    return this.send(() => this.server.command(sql, this.signal, { receive_timeout: seconds }));
+  }
+
+  /** The same for the definitions of a database of engine Replicated. */
+  catchUpDefinitions(milliseconds: number): Promise<void> {
+    const seconds = Math.max(1, Math.ceil(milliseconds / 1000));
+    const sql = `SYSTEM SYNC DATABASE REPLICA ${identifier(this.database)}`;
     return this.send(() => this.server.command(sql, this.signal, { receive_timeout: seconds }));
   }
 

@@ -56,7 +56,12 @@ export async function createStaging(
   const epoch = claim?.epoch ?? highest + 1;
   const held = claim === null ? null : new HeldClaim(place, claim);
   const staging = new Staging(session, place, epoch, ownership, held);
-  return staging.releaseOnFailure(async () => {
+  const endClaim = async (error: unknown): Promise<never> => {
+    // Otherwise it waits for this process to end. Where that fails as well, the next run sees that nothing has landed.
+    await held?.end(session).catch(() => {});
+    throw error;
+  };
+  const create = async (): Promise<Staging> => {
     await createRows(session, staging.part('rows'), live, owned).catch((error: unknown) => {
       throw serverCode(error) === SERVER_CODES.TABLE_ALREADY_EXISTS ? runElsewhere(place) : error;
     });
@@ -72,7 +77,8 @@ export async function createStaging(
     }
     await defining(session, staging.names, () => staging.complete());
     return staging;
-  });
+  };
+  return staging.releaseOnFailure(() => create().catch(endClaim));
 }
 
 /**
@@ -107,7 +113,9 @@ export async function takeOver(
       throw raced ? runElsewhere(place) : error;
     }
     await renameRest(session, place, epoch);
-    if (claim !== null) await catchUpHome(session, set.work?.into ?? '');
+    // What was not decided may be on a replica that is gone, and is made anew.
+    const decided = claim?.phase === 'ready' ? staging.names : [];
+    if (claim !== null) await catchUpHome(session, set.work?.into ?? '', decided);
     if (set.work !== null && set.work.key !== LOST_KEY) await staging.save(set.work);
     await staging.complete();
     return staging;

@@ -45,12 +45,25 @@ export async function unfinishedSet(
   if (session.cluster !== null) await catchUpHome(session, table);
   const unfinished = await findUnfinished(session, place);
   if (unfinished !== null && hasRows(unfinished)) return unfinished;
-  // A drop that was killed, or parts that a killed take-over has not brought along. On a cluster also tables of a load that went on at
-  // another home: without its rows, what else this home has of it is of no use, but what every replica has may be decided.
-  for (const { epoch, parts } of await listSets(session, place)) {
-    await dropSet(session, place, { epoch, parts: parts.filter((part) => unfinished === null || !isReplicated(part)) });
-  }
+  const remains = await remainsOf(session, place, unfinished);
+  for (const set of remains) await dropSet(session, place, set);
   return unfinished;
+}
+
+/** A drop that was killed, or parts that a killed take-over has not brought along. */
+async function remainsOf(
+  session: Session,
+  place: StagingPlace,
+  unfinished: UnfinishedSet | null,
+): Promise<readonly StagingSet[]> {
+  const sets = await listSets(session, place);
+  if (session.cluster === null) return sets;
+  // Also tables of a load that went on at another home: without its rows, what else this home has of it is of no use, but what every
+  // replica has may be decided. Home may not know yet of a later claim: what has its epoch is not touched.
+  const claim = await readClaim(session, place);
+  return sets
+    .filter(({ epoch }) => epoch <= (claim?.epoch ?? 0))
+    .map((set) => ({ ...set, parts: set.parts.filter((part) => unfinished === null || !isReplicated(part)) }));
 }
 
 /** Whether the run that has a load is at work, as far as can be told. */
@@ -60,9 +73,14 @@ export async function isAtWork(session: Session, place: StagingPlace, set: Unfin
   return claim !== null && claimantAtWork(session, place, claim);
 }
 
-/** What home must know before a claim is judged, and before anything is compared with what it holds. */
-export function catchUpHome(session: Session, table: string): Promise<void> {
-  return catchUp(session, [CLAIMS_TABLE, RUNS_TABLE, HELD_TABLE, table, `${table}_changes`, `${table}_previous`]);
+/**
+ * What home must know before a claim is judged, and before anything is compared with what it holds.
+ * @param table bare name of the table that the pipeline loads into
+ * @param staging of the load that was taken over: what was decided may have come to the others first
+ */
+export function catchUpHome(session: Session, table: string, staging: readonly string[] = []): Promise<void> {
+  const records = [CLAIMS_TABLE, RUNS_TABLE, HELD_TABLE];
+  return catchUp(session, [...records, table, `${table}_changes`, `${table}_previous`, ...staging]);
 }
 
 function ofClaim(cluster: Cluster, claim: Claim | null, sets: readonly StagingSet[]): UnfinishedSet | null {
