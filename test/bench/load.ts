@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util';
 import { printTable } from '../../src/cli/output.ts';
 import { type Bench, type Measured, type SnapshotFile, snapshotFile, withBench } from './harness.ts';
 import { median } from './median.ts';
-import { createOwnTable, insertOwn } from './own-ingestion.ts';
+import { createOwnTable, insertOwn } from './compared/own-ingestion.ts';
 import { measured } from './processes.ts';
 
 const { values } = parseArgs({
@@ -62,7 +62,7 @@ async function ownIngestion(bench: Bench, file: SnapshotFile): Promise<Figures> 
 async function plainScript(bench: Bench, file: SnapshotFile): Promise<Figures> {
   await bench.statement(createOwnTable('plain'));
   const { url, username, password } = bench.login;
-  const line = [script('plain-script.ts'), file.path, url, username, password, 'plain'];
+  const line = [script('compared/plain-script.ts'), file.path, url, username, password, 'plain'];
   const { serverCpuSeconds, result } = await bench.onServer(() => measured(process.execPath, line, '.'));
   if (result.exitCode !== 0) throw new Error(`the plain script ended with ${result.exitCode}`);
   await bench.statement('DROP TABLE plain SYNC');
@@ -70,7 +70,7 @@ async function plainScript(bench: Bench, file: SnapshotFile): Promise<Figures> {
 }
 
 async function parseLoop(file: SnapshotFile): Promise<Figures> {
-  const { stdout, peakMiB } = await measured(process.execPath, [script('parse-loop.ts'), file.path], '.');
+  const { stdout, peakMiB } = await measured(process.execPath, [script('compared/parse-loop.ts'), file.path], '.');
   const { seconds } = JSON.parse(stdout) as { seconds: number };
   const what = 'bare JSON.parse loop, one thread';
   return { what, timesOwn: null, timesFirst: null, seconds, cpuSeconds: seconds, peakMiB, serverCpuSeconds: null };

@@ -24,7 +24,7 @@ const { values } = parseArgs({
 });
 const rows = Number(values.rows);
 const BIN = fileURLToPath(new URL('../../src/bin.js', import.meta.url));
-const BARE = fileURLToPath(new URL('./bare-producer.ts', import.meta.url));
+const BARE = fileURLToPath(new URL('./compared/bare-producer.ts', import.meta.url));
 const NEVER = new AbortController().signal;
 const LOG = { debug: () => {}, info: () => {}, warn: () => {} };
 const file = await snapshotFile('all-data', rows, 0);

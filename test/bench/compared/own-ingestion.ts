@@ -1,7 +1,7 @@
 /** What ClickHouse does with the same file by itself: one INSERT SELECT that reads the compressed JSON Lines and normalises them. */
-import { columnType } from '../../connectors/clickhouse/sql/schema.ts';
-import { COLUMNS } from '../../src/rows/columns.ts';
-import type { Column } from '../../src/types/index.ts';
+import { columnType } from '../../../connectors/clickhouse/sql/schema.ts';
+import { COLUMNS } from '../../../src/rows/columns.ts';
+import type { Column } from '../../../src/types/index.ts';
 
 /** The table, sorted as domainsync's is, without what only domainsync needs. */
 export function createOwnTable(table: string): string {

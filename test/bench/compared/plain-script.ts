@@ -6,7 +6,7 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { createZstdDecompress } from 'node:zlib';
 import { createClient } from '@clickhouse/client';
-import { COLUMNS } from '../../src/rows/columns.ts';
+import { COLUMNS } from '../../../src/rows/columns.ts';
 
 const [path = '', url = '', username = '', password = '', table = ''] = process.argv.slice(2);
 const BATCH = 20_000;
