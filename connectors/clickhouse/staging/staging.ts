@@ -152,14 +152,15 @@ export class Staging extends Session {
     await this.repeatable(
       `CREATE TABLE IF NOT EXISTS ${this.part('lease')} (at DateTime64(3)) ENGINE = Memory SETTINGS max_rows_to_keep = 10, min_rows_to_keep = 1`,
     );
-    const beats = [`INSERT INTO ${this.part('lease')} SELECT now64()`];
-    // Other replicas see when a table was defined, not what is in it.
-    if (this.cluster !== null) beats.push(`ALTER TABLE ${this.part('lease')} MODIFY COMMENT 'a beat'`);
-    for (const beat of beats) await this.command(beat);
-    const send = async (signal: AbortSignal): Promise<void> => {
-      for (const beat of beats) await this.server.command(beat, signal);
+    const lease = this.part('lease');
+    const beat = async (signal: AbortSignal): Promise<void> => {
+      await this.server.command(`INSERT INTO ${lease} SELECT now64()`, signal);
+      // Other replicas see when a table was defined, not what is in it.
+      if (this.cluster !== null)
+        await this.server.command(`ALTER TABLE ${lease} MODIFY COMMENT '${Date.now()}'`, signal);
     };
-    this.#ownership.startHeartbeat(send, this.signal);
+    await this.send(() => beat(this.signal));
+    this.#ownership.startHeartbeat(beat, this.signal);
   }
 
   /** @throws DESTINATION_REFUSED when the server had no room for the definition of one of the tables, see definitions.ts */
