@@ -6,9 +6,9 @@
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { printTable } from '../../src/cli/output.ts';
+import { createOwnTable, insertOwn } from './compared/own-ingestion.ts';
 import { type Bench, type Measured, type SnapshotFile, snapshotFile, withBench } from './harness.ts';
 import { median } from './median.ts';
-import { createOwnTable, insertOwn } from './compared/own-ingestion.ts';
 import { measured } from './processes.ts';
 
 const { values } = parseArgs({
