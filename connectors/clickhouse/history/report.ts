@@ -16,7 +16,7 @@ export async function reportOf(
   { pipeline, destination }: StagingPlace,
   held: LoadedSnapshot | null,
 ): Promise<Pick<DestinationStatus, 'held' | 'lastRun' | 'rejected'>> {
-  const known = await exists(session, RUNS_TABLE);
+  const known = await session.exists(RUNS_TABLE);
   const run = known ? await lastRun(session, pipeline, destination) : null;
   const file = run?.outcome === 'failed' ? run.file : (held?.file ?? null);
   const rejected = known && file !== null ? await countRejects(session, pipeline, file) : 0;
@@ -45,19 +45,11 @@ async function countRejects(session: Session, pipeline: string, file: string): P
 
 /** Rejected lines on record, newest first. */
 export async function listRejects(session: Session, pipeline: string, limit: number): Promise<RecordedReject[]> {
-  if (!(await exists(session, REJECTS_TABLE))) return [];
+  if (!(await session.exists(REJECTS_TABLE))) return [];
   const rows = await session.query<Omit<RecordedReject, 'line'> & { line: string }>(
     `SELECT pipeline, file, toString(file_date) AS fileDate, line, reason, detail, raw FROM ${session.table(REJECTS_TABLE)}
 WHERE pipeline = {pipeline:String} ORDER BY _recorded_at DESC, file_date DESC, line DESC LIMIT {limit:UInt32}`,
     { pipeline, limit },
   );
   return rows.map((row) => ({ ...row, line: Number(row.line) }));
-}
-
-async function exists(session: Session, table: string): Promise<boolean> {
-  const rows = await session.query(
-    'SELECT 1 FROM system.tables WHERE database = {database:String} AND name = {table:String}',
-    { database: session.database, table },
-  );
-  return rows.length > 0;
 }

@@ -56,13 +56,13 @@ export async function prepareTables(session: Session, options: PrepareOptions): 
 
 async function makeTables(session: Session, options: PrepareOptions): Promise<void> {
   const { table, mode, columns, changes, history, force } = options;
-  const live = session.table(table);
+  const [live, feed] = [session.table(table), `${table}_changes`];
   const empty = emptyLiveState(mode, columns, session.placing.namesUuid ? undefined : null);
   await allOrFirstError(
     ensureHistory(session, RUNS_TABLE, createRunsTable, history.runs),
     ensureHistory(session, REJECTS_TABLE, createRejectsTable, history.rejects),
-    session.define(createHeldTable(session.table(HELD_TABLE), session.placing)),
-    session.define(createLiveTable(live, mode, columns, commentOf(empty), empty.uuid, session.placing)),
+    session.ensure(HELD_TABLE, createHeldTable(session.table(HELD_TABLE), session.placing)),
+    session.ensure(table, createLiveTable(live, mode, columns, commentOf(empty), empty.uuid, session.placing)),
   );
   const state = await readLiveState(session, table);
   if (state !== null) {
@@ -74,15 +74,15 @@ async function makeTables(session: Session, options: PrepareOptions): Promise<vo
   await allOrFirstError(
     ensureView(session, options),
     changes
-      ? session.define(createChangesTable(session.table(`${table}_changes`), CHANGES_COMMENT, session.placing))
+      ? session.ensure(feed, createChangesTable(session.table(feed), CHANGES_COMMENT, session.placing))
       : Promise.resolve(),
   );
 }
 
 async function ensureView(session: Session, options: PrepareOptions): Promise<void> {
   const { table, mode, columns } = options;
-  const view = session.table(`${table}_live`);
-  await session.define(createLiveView(view, session.table(table), mode, columns, session.placing));
+  const view = `${table}_live`;
+  await session.ensure(view, createLiveView(session.table(view), session.table(table), mode, columns, session.placing));
   await fitView(session, options);
 }
 
@@ -143,7 +143,7 @@ async function ensureHistory(
   seconds: number,
 ): Promise<void> {
   const definition = create(session.table(name), seconds, session.placing);
-  await session.define(definition);
+  await session.ensure(name, definition);
   const row = await session.first<{ kept: 0 | 1 }>(
     `SELECT create_table_query LIKE concat('%toIntervalSecond(', {seconds:String}, ')%') AS kept
 FROM system.tables WHERE database = {database:String} AND name = {name:String}`,

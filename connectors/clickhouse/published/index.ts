@@ -67,10 +67,10 @@ export class ClickHousePublishedIndex implements PublishedIndex {
     await defining(session, names, async () => {
       const { placing } = session;
       if (session.cluster !== null) await ensureClaims(session);
-      await session.define(createRunsTable(session.table(RUNS_TABLE), runs, placing));
-      await session.define(createRejectsTable(session.table(REJECTS_TABLE), rejects, placing));
+      await session.ensure(RUNS_TABLE, createRunsTable(session.table(RUNS_TABLE), runs, placing));
+      await session.ensure(REJECTS_TABLE, createRejectsTable(session.table(REJECTS_TABLE), rejects, placing));
       const empty: IndexState = { domainsync: 1, mark: null };
-      await session.define(createIndex(session.table(this.#name), JSON.stringify(empty), placing));
+      await session.ensure(this.#name, createIndex(session.table(this.#name), JSON.stringify(empty), placing));
     });
   }
 

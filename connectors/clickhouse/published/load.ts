@@ -139,7 +139,7 @@ export class PublishedIndexLoad implements PublishedLoad {
     for await (const some of keys) await staging.insertBlock(sql.insertRebuilt(rebuilt), encodeKeys(some), '');
     await saveMark(staging, rebuilt, mark);
     await this.#exchange(staging, part);
-    await dropPart(staging, rebuilt, part);
+    await dropPart(staging, staging.place, staging.epoch, part);
   }
 
   async confirm(signal: AbortSignal): Promise<void> {

@@ -68,7 +68,22 @@ export class Session {
     return this.send(() => this.server.repeatable(sql, this.signal, this.#definitionSettings));
   }
 
-  /** The same, done once. */
+  /**
+   * Makes a table or view of the configured database that every replica is to have, by CREATE ... IF NOT EXISTS. On a cluster nothing
+   * is sent where home has it: each statement is an entry of a queue that remembers a thousand.
+   * @param name bare
+   */
+  async ensure(name: string, sql: string): Promise<void> {
+    if (this.cluster === null || !(await this.exists(name))) await this.define(sql);
+  }
+
+  /** Whether the configured database has a table or view, at home. @param name bare */
+  async exists(name: string): Promise<boolean> {
+    const sql = 'SELECT 1 FROM system.tables WHERE database = {database:String} AND name = {name:String}';
+    return (await this.query(sql, { database: this.database, name })).length > 0;
+  }
+
+  /** The same as `define`, done once. */
   defineOnce(sql: string): Promise<void> {
     return this.send(() => this.server.command(sql, this.signal, this.#definitionSettings));
   }

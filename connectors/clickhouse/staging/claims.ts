@@ -41,7 +41,7 @@ const MOST_ATTEMPTS = 200;
 
 /** Makes the table of claims. Idempotent. */
 export async function ensureClaims(session: Session): Promise<void> {
-  await session.define(createClaimsTable(session.table(CLAIMS_TABLE), session.placing));
+  await session.ensure(CLAIMS_TABLE, createClaimsTable(session.table(CLAIMS_TABLE), session.placing));
 }
 
 /** The claim of a pipeline, as home knows it; null: there has been none. It may have changed since: `change` tells. */

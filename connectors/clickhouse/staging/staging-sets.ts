@@ -81,15 +81,18 @@ export async function dropSet(
   set: Pick<StagingSet, 'epoch' | 'parts'>,
 ): Promise<void> {
   for (const part of set.parts.toSorted((a, b) => Number(isRows(a)) - Number(isRows(b)))) {
-    await dropPart(session, qualified(session, place, set.epoch, part), part);
+    await dropPart(session, place, set.epoch, part);
   }
 }
 
-/** Drops a staging table, on every replica if they have it. @param table qualified and quoted */
-export async function dropPart(session: Session, table: string, part: StagingPart): Promise<void> {
-  const drop = `DROP TABLE IF EXISTS ${table}`;
-  if (isReplicated(part)) await session.define(`${drop}${session.placing.onCluster} SYNC`);
-  else await session.repeatable(`${drop} SYNC`);
+/** Drops a staging table, on every replica if they have it. */
+export async function dropPart(session: Session, place: StagingPlace, epoch: number, part: StagingPart): Promise<void> {
+  const drop = `DROP TABLE IF EXISTS ${qualified(session, place, epoch, part)}`;
+  if (!isReplicated(part)) await session.repeatable(`${drop} SYNC`);
+  // Those of an epoch are made and renamed by its owner alone, at whose home they are then.
+  else if (await session.exists(stagingTable(stagingName(place), epoch, part))) {
+    await session.define(`${drop}${session.placing.onCluster} SYNC`);
+  }
 }
 
 /** Gives a staging table another epoch. */

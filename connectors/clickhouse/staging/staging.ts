@@ -80,7 +80,7 @@ export class Staging extends Session {
   /** Drops what a kill left of a staging table and creates it, where a definition is given. @returns its qualified name */
   async recreate(part: StagingPart, definition: string | null): Promise<string> {
     const table = this.part(part);
-    await dropPart(this, table, part);
+    await dropPart(this, this.place, this.epoch, part);
     if (definition === null) return table;
     if (isReplicated(part)) await this.defineOnce(`CREATE TABLE ${table}${this.placing.onCluster} ${definition}`);
     else await this.command(`CREATE TABLE ${table} ${definition}`);
