@@ -23,11 +23,11 @@ import { ClickHouseLoad, type LoadContext } from './load/load.ts';
 import { prepareTables, refuseUnfit, restoreView } from './load/prepare.ts';
 import { completeRollback, type RollbackTables, rollBack, unlessAtWork } from './load/rollback.ts';
 import type { TargetTables } from './load/target-tables.ts';
-import type { Home, Homes } from './server/homes.ts';
+import type { Homes } from './server/homes.ts';
 import { refuseUnfitServer } from './server/placement.ts';
 import { clusterStatus } from './server/replicas.ts';
 import { refuseWithoutRights } from './server/rights.ts';
-import { Session } from './server/session.ts';
+import type { Session } from './server/session.ts';
 import { landedBlocks } from './staging/landed-blocks.ts';
 import { type OwnPlace, otherTable, refuseOther } from './staging/other-table.ts';
 import type { Staging } from './staging/staging.ts';
@@ -44,16 +44,15 @@ export type { ClickHouseDestinationOptions } from './destination-options.ts';
 export class ClickHouseDestination implements Destination {
   readonly name = 'clickhouse';
   readonly writerModule: string;
-  readonly #homes: Homes;
-  /** Chosen once: a destination serves one run. */
-  #home: Promise<Home> | undefined;
+  /** A destination serves one run. */
+  readonly #session: (signal: AbortSignal) => Promise<Session>;
   readonly #options: ClickHouseDestinationOptions;
   readonly #place: OwnPlace;
   readonly #part: TablePart;
   readonly #tables: TargetTables;
 
   constructor(homes: Homes, options: ClickHouseDestinationOptions) {
-    this.#homes = homes;
+    this.#session = homes.ofOneRun();
     this.#options = options;
     this.writerModule = options.writerModule;
     const { pipeline, table, mode, shared, deletes } = options;
@@ -276,14 +275,5 @@ export class ClickHouseDestination implements Destination {
 
   #prepare(session: Session, force: boolean): Promise<void> {
     return prepareTables(session, { ...this.#options, force });
-  }
-
-  async #session(signal: AbortSignal): Promise<Session> {
-    this.#home ??= this.#homes.choose(signal);
-    const { server, cluster } = await this.#home.catch((error: unknown) => {
-      this.#home = undefined;
-      throw error;
-    });
-    return new Session(server, signal, cluster);
   }
 }

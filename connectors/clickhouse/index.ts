@@ -32,7 +32,6 @@ import { leaseEmbeddedServer } from './embedded/launch.ts';
 import { ClickHousePublishedIndex, type PublishedOptions } from './published/index.ts';
 import { Server, type ServerOptions } from './server/client.ts';
 import { Homes } from './server/homes.ts';
-import { Session } from './server/session.ts';
 import { identifier } from './sql/names.ts';
 import { findOrphans } from './state/orphans.ts';
 
@@ -96,10 +95,6 @@ export async function openClickHouse(options: ClickHouseOptions, signal: AbortSi
       hasOthers: urls.length > 0,
     });
   const homes = new Homes([at(url), ...urls.map(at)], 'urls' in options.server ? placeOf(options.server) : null);
-  const session = async (until: AbortSignal): Promise<Session> => {
-    const { server, cluster } = await homes.choose(until);
-    return new Session(server, until, cluster);
-  };
   const writerModule = new URL('./format/native.ts', import.meta.url).href;
   return {
     address: { url, username, database },
@@ -110,9 +105,9 @@ export async function openClickHouse(options: ClickHouseOptions, signal: AbortSi
       const { server } = await homes.choose(until);
       await server.command(`DROP DATABASE IF EXISTS ${identifier(database)} SYNC`, until);
     },
-    orphans: async (configured, until) => findOrphans(await session(until), configured),
+    orphans: async (configured, until) => findOrphans(await homes.ofOneRun()(until), configured),
     home: async (until) => (await homes.choose(until)).server.url,
-    query: async (sql, until) => (await session(until)).query(sql),
+    query: async (sql, until) => (await homes.ofOneRun()(until)).query(sql),
     close: async () => {
       await homes.close();
       lease?.release();

@@ -4,7 +4,7 @@
  * in its comment and travels with it.
  */
 import { awaitReplicas, havingRows, type Shows, showingTable } from '../server/replicas.ts';
-import { literal } from '../sql/names.ts';
+import { literal, type StagingPart } from '../sql/names.ts';
 import type { Staging } from '../staging/staging.ts';
 import { recordOf, snapshotInComment, tableFacts } from '../state/live-table.ts';
 import { commentOf, isNewer, type LiveState, type SnapshotRecord, type WorkState } from '../state/table-comment.ts';
@@ -31,8 +31,11 @@ export async function completeNext(staging: Staging, state: LiveState): Promise<
  * On a cluster it is one entry of the queue that all replicas work off in its order.
  * @param name of the live table, bare
  */
-export async function exchangeNext(staging: Staging, name: string): Promise<void> {
-  const next = staging.shown('next');
+export async function exchangeNext(
+  staging: Staging,
+  name: string,
+  next: StagingPart = staging.shown('next'),
+): Promise<void> {
   const made = await factsOf(staging, staging.partName(next));
   await staging.defineOnce(
     `EXCHANGE TABLES ${staging.part(next)} AND ${staging.table(name)}${staging.placing.onCluster}`,

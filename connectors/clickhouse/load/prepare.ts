@@ -50,7 +50,7 @@ export async function prepareTables(session: Session, options: PrepareOptions): 
   await ensureDatabase(session);
   const names = [table, `${table}_live`, `${table}_changes`, RUNS_TABLE, REJECTS_TABLE, HELD_TABLE];
   await allOrFirstError(refuseForeign(session, options), dropUndefined(session, names));
-  if (session.cluster !== null) await ensureClaims(session);
+  await ensureClaims(session);
   await defining(session, names, () => makeTables(session, options));
 }
 

@@ -14,10 +14,10 @@ import {
 import { listRejects, reportOf } from '../history/report.ts';
 import { allOrFirstError } from '../server/all-or-first-error.ts';
 import { defining, dropUndefined } from '../server/definitions.ts';
-import type { Home, Homes } from '../server/homes.ts';
+import type { Homes } from '../server/homes.ts';
 import { refuseMisplacedTables, refuseUnfitServer } from '../server/placement.ts';
 import { ensureDatabase } from '../server/rights.ts';
-import { Session } from '../server/session.ts';
+import type { Session } from '../server/session.ts';
 import { REJECTS_TABLE, RUNS_TABLE } from '../sql/names.ts';
 import { createRejectsTable, createRunsTable } from '../sql/schema.ts';
 import { ensureClaims } from '../staging/claims.ts';
@@ -38,14 +38,13 @@ export interface PublishedOptions {
 }
 
 export class ClickHousePublishedIndex implements PublishedIndex {
-  readonly #homes: Homes;
-  #home: Promise<Home> | undefined;
+  readonly #session: (signal: AbortSignal) => Promise<Session>;
   readonly #history: PublishedOptions['history'];
   readonly #place: StagingPlace;
   readonly #name: string;
 
   constructor(homes: Homes, { pipeline, history }: PublishedOptions) {
-    this.#homes = homes;
+    this.#session = homes.ofOneRun();
     this.#history = history;
     this.#place = { pipeline, destination: 'kafka' };
     this.#name = `domainsync_published_${pipeline}`;
@@ -66,7 +65,7 @@ export class ClickHousePublishedIndex implements PublishedIndex {
     await dropUndefined(session, names);
     await defining(session, names, async () => {
       const { placing } = session;
-      if (session.cluster !== null) await ensureClaims(session);
+      await ensureClaims(session);
       await session.ensure(RUNS_TABLE, createRunsTable(session.table(RUNS_TABLE), runs, placing));
       await session.ensure(REJECTS_TABLE, createRejectsTable(session.table(REJECTS_TABLE), rejects, placing));
       const empty: IndexState = { domainsync: 1, mark: null };
@@ -112,14 +111,5 @@ export class ClickHousePublishedIndex implements PublishedIndex {
   /** What staging tables are made like. */
   #model(session: Session): StagingModel {
     return { table: session.table(this.#name), mode: 'sync' };
-  }
-
-  async #session(signal: AbortSignal): Promise<Session> {
-    this.#home ??= this.#homes.choose(signal);
-    const { server, cluster } = await this.#home.catch((error: unknown) => {
-      this.#home = undefined;
-      throw error;
-    });
-    return new Session(server, signal, cluster);
   }
 }

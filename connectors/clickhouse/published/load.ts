@@ -12,11 +12,10 @@ import type {
   Sent,
 } from '../../../src/types/index.ts';
 import { recordEnd, recordGivenUp, recordRejects } from '../history/run-history.ts';
-import { exchangedEverywhere } from '../load/exchange.ts';
+import { exchangedEverywhere, exchangeNext } from '../load/exchange.ts';
 import { buildReplacement, countLanded } from '../load/replacement-table.ts';
 import { resultOf, StagedLoad } from '../load/staged-load.ts';
 import { checkRejected, checkRows, mostRejects, sumBlocks, type Totals, verifyRows } from '../load/verify.ts';
-import { checkExchanged, factsOf } from '../load/visible.ts';
 import { literal, type StagingPart } from '../sql/names.ts';
 import { versionOf } from '../sql/row-version.ts';
 import { tableEngine, tableKeys } from '../sql/schema.ts';
@@ -169,11 +168,8 @@ export class PublishedIndexLoad implements PublishedLoad {
 
   /** Puts a staging table in place of the index. */
   async #exchange(staging: Staging, part: StagingPart): Promise<void> {
-    const made = await factsOf(staging, staging.partName(part));
     await staging.refuseUndefined();
-    const exchange = `EXCHANGE TABLES ${staging.part(part)} AND ${staging.table(this.#index)}`;
-    await staging.defineOnce(`${exchange}${staging.placing.onCluster}`);
-    await checkExchanged(staging, this.#index, made);
+    await exchangeNext(staging, this.#index, part);
     await exchangedEverywhere(staging, this.#index);
   }
 }

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { homeOf } from './cluster.ts';
 import { KEEPER_HINT } from './errors.ts';
-import { askReplicas, type ReplicaTable, tablesOf } from './replicas.ts';
+import { answeringReplicas, type ReplicaTable, tablesOf } from './replicas.ts';
 import type { Session } from './session.ts';
 
 /** A definition that is under way reaches a replica by then, ms. One that was away for long may need another run. */
@@ -42,13 +42,13 @@ async function refuseReadOnly(session: Session, names: readonly string[]): Promi
 async function firstDivergence(session: Session, names: readonly string[]): Promise<DomainsyncError | null> {
   const { cluster } = session;
   if (cluster === null) return null;
-  const answering = await askReplicas<{ n: number }>(session, cluster, { select: '1 AS n', from: 'system.one' });
+  const answering = await answeringReplicas(session, cluster);
   const atHome = cluster.replicas.findIndex(({ home }) => home);
   const all = await tablesOf(session, cluster, names);
   for (const name of names) {
     const tables = all.filter((table) => table.name === name);
     const home = tables.find(({ replica }) => replica === atHome);
-    for (const { replica } of answering) {
+    for (const replica of answering) {
       const there = tables.find((table) => table.replica === replica);
       const what = difference(home, there);
       if (what !== null)

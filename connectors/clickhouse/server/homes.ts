@@ -1,9 +1,10 @@
 /** The configured addresses, and the one that a run speaks to: its home. */
 import type { Server } from './client.ts';
 import { type Cluster, type ClusterOptions, findCluster } from './cluster.ts';
+import { Session } from './session.ts';
 
 /** A server, and the replicas that it is one of; null: it stands alone. */
-export interface Home {
+interface Home {
   readonly server: Server;
   readonly cluster: Cluster | null;
 }
@@ -32,6 +33,19 @@ export class Homes {
     const several = this.#servers.length > 1;
     const cluster = this.#options === null ? null : await findCluster(server, { ...this.#options, several }, signal);
     return { server, cluster };
+  }
+
+  /** Sessions of one run: all have the home that the first one chose. @throws as `choose` */
+  ofOneRun(): (signal: AbortSignal) => Promise<Session> {
+    let chosen: Promise<Home> | undefined;
+    return async (signal) => {
+      chosen ??= this.choose(signal);
+      const { server, cluster } = await chosen.catch((error: unknown) => {
+        chosen = undefined;
+        throw error;
+      });
+      return new Session(server, signal, cluster);
+    };
   }
 
   async #firstThatAnswers(signal: AbortSignal): Promise<Server> {

@@ -34,6 +34,12 @@ FROM clusterAllReplicas(${literal(name)}, ${ask.from}) ${ask.rest ?? ''} ${ASKED
   return rows.map((row) => ({ ...row, replica: Number(row.replica) }));
 }
 
+/** The replicas that answer, by their positions. */
+export async function answeringReplicas(session: Session, cluster: Cluster): Promise<ReadonlySet<number>> {
+  const rows = await askReplicas(session, cluster, { select: '1 AS n', from: 'system.one' });
+  return new Set(rows.map(({ replica }) => replica));
+}
+
 /** Which replicas show what is waited for. */
 export type Shows = () => Promise<ReadonlySet<number>>;
 
@@ -75,8 +81,8 @@ async function aliveReplicas(session: Session, cluster: Cluster, table: string):
     'SELECT active_replicas AS active FROM system.replicas WHERE database = {database:String} AND table = {table:String}',
     { database: session.database, table },
   );
-  const answering = await askReplicas<{ n: string }>(session, cluster, { select: '1 AS n', from: 'system.one' });
-  return Math.max(Number(active?.active ?? 0), answering.length);
+  const answering = await answeringReplicas(session, cluster);
+  return Math.max(Number(active?.active ?? 0), answering.size);
 }
 
 function noneYet(error: unknown): ReadonlySet<number> {
@@ -168,7 +174,7 @@ WHERE database = {database:String} AND name IN {tables:Array(String)} AND starts
 
 /** The replicas as home sees them. @param table bare name of the table that a file goes into */
 export async function clusterStatus(session: Session, cluster: Cluster, table: string): Promise<ClusterStatus> {
-  const answering = await askReplicas<{ n: number }>(session, cluster, { select: '1 AS n', from: 'system.one' });
+  const answering = await answeringReplicas(session, cluster);
   const copies = await askReplicas<{ delay: string; queue: string }>(
     session,
     cluster,
@@ -186,7 +192,7 @@ export async function clusterStatus(session: Session, cluster: Cluster, table: s
       return {
         name,
         home,
-        answers: answering.some(({ replica }) => replica === n),
+        answers: answering.has(n),
         behindSeconds: copy === undefined ? null : Number(copy.delay),
         queue: copy === undefined ? null : Number(copy.queue),
       };

@@ -119,16 +119,17 @@ export class Session {
    * @param what `parts`: not merges, and not changes of its definition
    */
   catchUp(table: string, what: 'parts' | 'all', milliseconds: number): Promise<void> {
-    const seconds = Math.max(1, Math.ceil(milliseconds / 1000));
-    const sql = `SYSTEM SYNC REPLICA ${this.table(table)}${what === 'parts' ? ' LIGHTWEIGHT' : ''}`;
-    return this.send(() => this.server.command(sql, this.signal, { receive_timeout: seconds }));
+    return this.#sync(`REPLICA ${this.table(table)}${what === 'parts' ? ' LIGHTWEIGHT' : ''}`, milliseconds);
   }
 
   /** The same for the definitions of a database of engine Replicated. */
   catchUpDefinitions(milliseconds: number): Promise<void> {
+    return this.#sync(`DATABASE REPLICA ${identifier(this.database)}`, milliseconds);
+  }
+
+  #sync(what: string, milliseconds: number): Promise<void> {
     const seconds = Math.max(1, Math.ceil(milliseconds / 1000));
-    const sql = `SYSTEM SYNC DATABASE REPLICA ${identifier(this.database)}`;
-    return this.send(() => this.server.command(sql, this.signal, { receive_timeout: seconds }));
+    return this.send(() => this.server.command(`SYSTEM SYNC ${what}`, this.signal, { receive_timeout: seconds }));
   }
 
   /** What every statement goes through. */

@@ -25,11 +25,7 @@ export async function otherTable(
   { into }: Pick<WorkState, 'into'>,
 ): Promise<string | null> {
   if (into === undefined || into === table) return null;
-  const found = await session.query(
-    'SELECT 1 FROM system.tables WHERE database = {database:String} AND name = {into:String}',
-    { database: session.database, into },
-  );
-  return found.length === 0 ? null : into;
+  return (await session.exists(into)) ? into : null;
 }
 
 /**
