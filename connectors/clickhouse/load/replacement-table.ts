@@ -2,7 +2,7 @@
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { IN_ORDER_SETTINGS } from '../sql/difference.ts';
 import type { StagingPart } from '../sql/names.ts';
-import { filePartition, type TableMode, tableEngine, tableKeys } from '../sql/schema.ts';
+import { engineAndKeys, filePartition, type TableMode, tableKeys } from '../sql/schema.ts';
 import { attachRows, like, type RowTarget } from '../staging/partition.ts';
 import type { Staging } from '../staging/staging.ts';
 import { stagingSettings } from '../staging/staging-settings.ts';
@@ -66,7 +66,7 @@ export async function buildReplacement(
  */
 export async function comparedRows(staging: Staging, live: RowTarget): Promise<string> {
   const settings = await stagingSettings(staging, 'unmerged');
-  const definition = `AS ${live.table} ENGINE = ${tableEngine('sync')} ${tableKeys('sync')} SETTINGS ${settings}, ${WITH_PROJECTIONS} COMMENT ''`;
+  const definition = `AS ${live.table} ${engineAndKeys('sync')} SETTINGS ${settings}, ${WITH_PROJECTIONS} COMMENT ''`;
   return createFilled(staging, 'next', live, definition, { partition: 'tuple()', from: staging.part('rows') });
 }
 

@@ -1,6 +1,6 @@
 /** The tables that a load ends in, as a pipeline's configuration names them. */
 import type { Column } from '../../../src/types/index.ts';
-import { CHANGES_COLUMNS, CHANGES_KEYS, type TableMode, tableEngine, tableKeys } from '../sql/schema.ts';
+import { CHANGES_COLUMNS, CHANGES_KEYS, engineAndKeys, type TableMode } from '../sql/schema.ts';
 import { loadedColumns, type RowTarget } from '../staging/partition.ts';
 import type { WorkState } from '../state/table-comment.ts';
 
@@ -23,8 +23,7 @@ export interface TargetTables {
 
 /** The live table, as rows are moved into it. */
 export function liveTarget({ live, mode, columns }: Pick<TargetTables, 'live' | 'mode' | 'columns'>): RowTarget {
-  const plain = `ENGINE = ${tableEngine(mode)} ${tableKeys(mode)}`;
-  return { table: live, columns: loadedColumns(mode, columns), plain };
+  return { table: live, columns: loadedColumns(mode, columns), plain: engineAndKeys(mode) };
 }
 
 /** The change feed, likewise. */

@@ -22,9 +22,9 @@ import { REJECTS_TABLE, RUNS_TABLE } from '../sql/names.ts';
 import { createRejectsTable, createRunsTable } from '../sql/schema.ts';
 import { ensureClaims } from '../staging/claims.ts';
 import { landedBlocks } from '../staging/landed-blocks.ts';
-import { LOST_KEY, type StagingPlace } from '../staging/staging-sets.ts';
+import { LOST_KEY, lostWork, type StagingPlace } from '../staging/staging-sets.ts';
 import { createStaging, type StagingModel, takeOver } from '../staging/take-over.ts';
-import { unfinishedSet } from '../staging/unfinished.ts';
+import { hasRows, unfinishedSet } from '../staging/unfinished.ts';
 import { tableFacts } from '../state/live-table.ts';
 import { newWork } from '../state/table-comment.ts';
 import { PublishedIndexLoad } from './load.ts';
@@ -82,8 +82,9 @@ export class ClickHousePublishedIndex implements PublishedIndex {
     const session = await this.#session(signal);
     const unfinished = await unfinishedSet(session, this.#place, this.#name);
     if (unfinished === null) return null;
-    const { work } = unfinished;
-    const staging = await takeOver(session, this.#place, unfinished, this.#model(session));
+    // The plan of what is to be sent is with the rows; what was sent is in the topic.
+    const work = hasRows(unfinished) ? unfinished.work : lostWork(unfinished.work);
+    const staging = await takeOver(session, this.#place, { ...unfinished, work }, this.#model(session));
     return staging.releaseOnFailure(async () => {
       const load = new PublishedIndexLoad(this.#name, staging, work, await landedBlocks(staging));
       if (work.key !== LOST_KEY) return load;

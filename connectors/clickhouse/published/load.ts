@@ -18,7 +18,7 @@ import { resultOf, StagedLoad } from '../load/staged-load.ts';
 import { checkRejected, checkRows, mostRejects, sumBlocks, type Totals, verifyRows } from '../load/verify.ts';
 import { literal, type StagingPart } from '../sql/names.ts';
 import { versionOf } from '../sql/row-version.ts';
-import { tableEngine, tableKeys } from '../sql/schema.ts';
+import { engineAndKeys } from '../sql/schema.ts';
 import { landedBlocks, selectRejects } from '../staging/landed-blocks.ts';
 import type { Staging } from '../staging/staging.ts';
 import { dropPart } from '../staging/staging-sets.ts';
@@ -74,7 +74,7 @@ export class PublishedIndexLoad implements PublishedLoad {
     if (gates.minRows !== null) checkRows(totals, gates.minRows.before, gates.minRows.share);
     await verifyRows(staging);
     const index = staging.table(this.#index);
-    const plain = `ENGINE = ${tableEngine('sync')} ${tableKeys('sync')}`;
+    const plain = engineAndKeys('sync');
     const target = { table: index, columns: sql.INDEX_COLUMNS.map(({ name }) => name), plain };
     const different = await countLanded(staging);
     await buildReplacement(staging, target, 'sync', work, different);

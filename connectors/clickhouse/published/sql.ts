@@ -5,7 +5,7 @@
 import { DIFFERENCE, DIFFERENCE_SETTINGS } from '../sql/difference.ts';
 import { literal, type StagingPart } from '../sql/names.ts';
 import { LINE_OF_VERSION } from '../sql/row-version.ts';
-import { ONE_SERVER, type Placing, placed, tableEngine, tableKeys } from '../sql/schema.ts';
+import { engineAndKeys, ONE_SERVER, type Placing } from '../sql/schema.ts';
 
 /** What the staging tables of such a load are. */
 export const PARTS = {
@@ -39,7 +39,7 @@ export const INDEX_COLUMNS: readonly { readonly name: string; readonly type: str
 export function createIndex(table: string, comment: string, placing: Placing = ONE_SERVER): string {
   return `CREATE TABLE IF NOT EXISTS ${table}${placing.onCluster} (
   ${INDEX_COLUMNS.map(({ name, type }) => `${name} ${type}`).join(', ')}
-) ENGINE = ${placed(tableEngine('sync'), placing)} ${tableKeys('sync')} COMMENT ${literal(comment)}`;
+) ${engineAndKeys('sync', placing)} COMMENT ${literal(comment)}`;
 }
 
 /** INSERT of the rows that the encoding threads write, see PublishedLoad. */

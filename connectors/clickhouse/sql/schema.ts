@@ -97,14 +97,14 @@ const ENGINES: Readonly<Record<TableMode, string>> = {
   append: 'MergeTree',
 };
 
-/** The engine of a mode's live tables, on one server. */
-export function tableEngine(mode: TableMode): string {
-  return ENGINES[mode];
+/** An engine as a placing has it. */
+function placed(engine: string, { replicated }: Placing): string {
+  return replicated ? `Replicated${engine}` : engine;
 }
 
-/** An engine as a placing has it. */
-export function placed(engine: string, { replicated }: Placing): string {
-  return replicated ? `Replicated${engine}` : engine;
+/** Engine and keys of a mode's live tables, as a definition has them. */
+export function engineAndKeys(mode: TableMode, placing: Placing = ONE_SERVER): string {
+  return `ENGINE = ${placed(ENGINES[mode], placing)} ${tableKeys(mode)}`;
 }
 
 /**
@@ -134,7 +134,7 @@ export function createLiveTable(
   const identity = uuid === undefined || !placing.namesUuid ? '' : ` UUID ${literal(uuid)}`;
   const settings = placing.replicated ? ` SETTINGS ${REMEMBERED}` : '';
   return `CREATE TABLE IF NOT EXISTS ${table}${identity}${placing.onCluster} (${definitions.join(', ')})
-ENGINE = ${placed(tableEngine(mode), placing)} ${tableKeys(mode)}${settings} COMMENT ${literal(comment)}`;
+${engineAndKeys(mode, placing)}${settings} COMMENT ${literal(comment)}`;
 }
 
 /** The columns of a mode's tables beside those of the contract; the hash last. */

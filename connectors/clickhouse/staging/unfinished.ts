@@ -9,7 +9,7 @@ import { CLAIMS_TABLE, HELD_TABLE, isReplicated, RUNS_TABLE } from '../sql/names
 import type { WorkState } from '../state/table-comment.ts';
 import { type Claim, readClaim } from './claims.ts';
 import { claimantAtWork, ownerAtWork } from './owner.ts';
-import { dropSet, isRows, listSets, lostWork, type StagingPlace, type StagingSet } from './staging-sets.ts';
+import { dropSet, isRows, listSets, type StagingPlace, type StagingSet } from './staging-sets.ts';
 
 /** Staging tables with the state of their load. On a cluster `rows` may be missing: they were another home's. */
 export interface UnfinishedSet extends StagingSet {
@@ -22,12 +22,7 @@ export interface UnfinishedSet extends StagingSet {
  */
 export async function findUnfinished(session: Session, place: StagingPlace): Promise<UnfinishedSet | null> {
   const sets = await listSets(session, place);
-  if (session.cluster !== null) {
-    const found = ofClaim(session.cluster, await readClaim(session, place), sets);
-    // The plan of what Kafka is to get is with the rows; what was sent is in the topic.
-    const isLost = found !== null && place.destination === 'kafka' && !hasRows(found);
-    return isLost ? { ...found, work: lostWork(found.work) } : found;
-  }
+  if (session.cluster !== null) return ofClaim(session.cluster, await readClaim(session, place), sets);
   for (const set of sets) if (set.work !== null) return { ...set, work: set.work };
   return null;
 }
@@ -94,6 +89,6 @@ function ofClaim(cluster: Cluster, claim: Claim | null, sets: readonly StagingSe
 }
 
 /** Whether its rows are at hand: on a cluster they may be another home's. */
-function hasRows({ parts }: Pick<StagingSet, 'parts'>): boolean {
+export function hasRows({ parts }: Pick<StagingSet, 'parts'>): boolean {
   return parts.some(isRows);
 }
