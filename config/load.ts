@@ -189,7 +189,7 @@ function assemble(
     redis,
     dataDir: dataDir && resolve(cwd, dataDir),
     download,
-    history,
+    history: history && { ...history, versions: history.versions ?? null },
     worker: worker && { host: worker.http.host, port: worker.http.port, token: worker.token || undefined },
     pipelines,
   };
@@ -270,6 +270,7 @@ function pipelineOf(name: string, parsed: z.output<typeof pipelineSchema>): Pipe
         mode: clickhouse.mode,
         deletes: inSync && clickhouse.deletes !== false,
         changes: inSync && clickhouse.changes !== false,
+        history: inSync && clickhouse.history === true,
       },
       kafka,
     },

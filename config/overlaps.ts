@@ -15,6 +15,8 @@ export function overlaps(pipelines: readonly Pipeline[]): Fault[] {
     const earlier = pipelines.slice(0, n);
     const table = firstOf(earlier, (other) => tableConflict(other, later));
     if (table !== undefined) faults.push(fault(later, ['clickhouse', 'table'], table));
+    const reserved = firstOf(earlier, (other) => reservedName(other, later) ?? reservedName(later, other));
+    if (reserved !== undefined) faults.push(fault(later, ['clickhouse', 'table'], reserved));
     const topic = firstOf(earlier, (other) => topicConflict(other, later));
     if (topic !== undefined) faults.push(fault(later, ['kafka', 'topic'], topic));
   }
@@ -34,10 +36,23 @@ function tableConflict(a: Pipeline, b: Pipeline): string | null {
   const alike = mustAgree(a, b);
   if (alike !== null) return `${shared}: ${alike}`;
   if (to.changes !== other.changes) return `${shared}: they must agree in changes`;
+  if (to.history !== other.history) return `${shared}: they must agree in history`;
   if (sameSource(a, b)) return `${shared}: they must not load the same slice into it twice`;
   if (disjoint(a, b) || (to.mode === 'sync' && !to.deletes && !other.deletes)) return null;
   const allowed = to.mode === 'sync' ? `${DISJOINT}, or where all have deletes: false` : DISJOINT;
   return `${shared}: this is allowed only where ${allowed}`;
+}
+
+/** What domainsync makes beside a table that keeps history. */
+const HISTORY_OBJECTS = ['_history', '_asof', '_versions', '_changes_values'];
+
+/** Whether one pipeline's table has a name that domainsync needs beside the other's. */
+function reservedName(keeper: Pipeline, { to }: Pipeline): string | null {
+  const keeping = keeper.to.clickhouse;
+  const table = to.clickhouse?.table;
+  if (keeping === undefined || !keeping.history || table === undefined) return null;
+  if (!HISTORY_OBJECTS.some((ending) => table === `${keeping.table}${ending}`)) return null;
+  return `the table ${table} is what domainsync makes beside ${keeping.table}, where pipeline '${keeper.name}' has history: true`;
 }
 
 function topicConflict(a: Pipeline, b: Pipeline): string | null {

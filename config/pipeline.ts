@@ -76,21 +76,29 @@ const conditionShape = Object.fromEntries(
 );
 const noCondition = leaf((): string[] | Bad => new Bad('cannot be a condition')).optional();
 
+const ONLY_IN_SYNC = 'belongs to mode sync only';
+
 const clickhouseTable = rule(
   rule(
-    section({
-      table: text(tableName),
-      mode: oneOf(['sync', 'replace', 'append']).default('sync'),
-      deletes: flag().optional(),
-      changes: flag().optional(),
-    }),
-    'deletes',
-    'belongs to mode sync only',
-    onlyInSync('deletes'),
+    rule(
+      section({
+        table: text(tableName),
+        mode: oneOf(['sync', 'replace', 'append']).default('sync'),
+        deletes: flag().optional(),
+        changes: flag().optional(),
+        history: flag().optional(),
+      }),
+      'deletes',
+      ONLY_IN_SYNC,
+      onlyInSync('deletes'),
+    ),
+    'changes',
+    ONLY_IN_SYNC,
+    onlyInSync('changes'),
   ),
-  'changes',
-  'belongs to mode sync only',
-  onlyInSync('changes'),
+  'history',
+  ONLY_IN_SYNC,
+  onlyInSync('history'),
 );
 
 function onlyInSync(key: string): (value: Loose) => boolean {

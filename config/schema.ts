@@ -13,8 +13,14 @@ export interface Config {
   readonly redis: { readonly url: string };
   readonly dataDir: string;
   readonly download: DownloadConfig;
-  /** Retention of the tables, in milliseconds. */
-  readonly history: { readonly runs: number; readonly rejects: number };
+  readonly history: {
+    /** Retention of the table of runs, in milliseconds. */
+    readonly runs: number;
+    /** The same of rejected lines. */
+    readonly rejects: number;
+    /** Days after which a row's version is forgotten that another replaced; null: never. */
+    readonly versions: number | null;
+  };
   readonly worker: WorkerConfig;
   /** In the order of the file. */
   readonly pipelines: readonly Pipeline[];
@@ -127,6 +133,8 @@ interface ClickHouseTable {
   readonly deletes: boolean;
   /** False outside mode `sync`. */
   readonly changes: boolean;
+  /** Keep the versions of rows; false outside mode `sync`. */
+  readonly history: boolean;
 }
 
 interface KafkaTopic {

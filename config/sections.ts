@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import {
   Bad,
+  days,
   duration,
   flag,
   hostAndPort,
@@ -152,6 +153,7 @@ const DAY = 86_400_000;
 export const history = section({
   runs: duration().default(365 * DAY),
   rejects: duration().default(30 * DAY),
+  versions: days().optional(),
 });
 
 export const worker = rule(

@@ -106,6 +106,15 @@ export function duration() {
   return time(/^(\d{1,8})([dhm])$/, 36_525 * UNITS.d, 'must be a time such as 365d, 12h or 30m, at most 36525d');
 }
 
+/** A time in whole days, such as `730d`, as their number; at most 100 years. */
+export function days() {
+  const fault = 'must be a number of days such as 730d, at most 36525d';
+  return leaf((value) => {
+    const count = Number(/^(\d{1,5})d$/.exec(String(value))?.[1]);
+    return count > 0 && count <= 36_525 ? count : new Bad(fault);
+  });
+}
+
 /** How long to wait for something, such as `5m` or `30s`, in milliseconds; more than 0 and at most a day, which a timer can do. */
 export function patience() {
   return time(/^(\d{1,8})([dhms])$/, UNITS.d, 'must be a time such as 5m or 30s, at most 1d');

@@ -2,6 +2,16 @@
 import type { Column, Target, Where } from '../../src/types/index.ts';
 import type { TableMode } from './sql/schema.ts';
 
+/** How long tables remember. */
+interface Retention {
+  /** Seconds of domainsync_runs. */
+  readonly runs: number;
+  /** Seconds of domainsync_rejects. */
+  readonly rejects: number;
+  /** Days after which a row's version is forgotten that another replaced; null: never. */
+  readonly versions: number | null;
+}
+
 /** What a pipeline's configuration says of this destination. */
 export interface ClickHouseDestinationOptions {
   readonly pipeline: string;
@@ -18,8 +28,9 @@ export interface ClickHouseDestinationOptions {
   readonly where: Where;
   readonly maxRejected: number;
   readonly minRows: number;
-  /** Seconds that domainsync_runs and domainsync_rejects remember. */
-  readonly history: { readonly runs: number; readonly rejects: number };
+  /** Keep `<table>_history`. */
+  readonly history: boolean;
+  readonly retention: Retention;
   /** URL of the module with Native's row writer, for the encoding threads. */
   readonly writerModule: string;
 }

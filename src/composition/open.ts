@@ -122,17 +122,18 @@ function handle(pipeline: Pipeline, config: Config, { clickhouse, kafka, server 
     target,
     server,
     destinations: async () => {
-      const history = { runs: seconds(config.history.runs), rejects: seconds(config.history.rejects) };
+      const { runs, rejects, versions } = config.history;
+      const retention = { runs: seconds(runs), rejects: seconds(rejects), versions };
       const common = { pipeline: name, target, where, columns: selectColumns(columns), maxRejected, minRows };
       const destinations: Destination[] = [];
       const server = await clickhouse();
       if (to.clickhouse !== undefined) {
         const { table } = to.clickhouse;
         const shared = config.pipelines.some((other) => other.name !== name && other.to.clickhouse?.table === table);
-        destinations.push(server.destination({ ...common, ...to.clickhouse, shared, history }));
+        destinations.push(server.destination({ ...common, ...to.clickhouse, shared, retention }));
       }
       if (to.kafka !== undefined) {
-        const index = server.published({ pipeline: name, history });
+        const index = server.published({ pipeline: name, retention });
         destinations.push((await kafka()).destination({ ...common, ...to.kafka, index }));
       }
       return destinations;

@@ -1,6 +1,7 @@
 /** Where rows go. */
 import type { Block, BlockCounts, EncodedBlock } from './block.ts';
 import type { FileDate, RemoteFile, Target } from './file.ts';
+import type { DomainHistory, HistoryStatus } from './history.ts';
 import type { Encoding } from './row.ts';
 
 /** Everything that identifies a load of a file. Any difference starts a new load. */
@@ -46,6 +47,8 @@ export interface DestinationStatus {
   readonly rejected: number;
   /** The servers that each have a copy of the object; absent: one server, or one that tells nothing of the others. */
   readonly cluster?: ClusterStatus;
+  /** The versions of rows; absent: there are none. */
+  readonly history?: HistoryStatus;
 }
 
 /** The replicas of a destination, as the one that the run speaks to sees them. */
@@ -158,6 +161,12 @@ export interface Destination {
   status(signal: AbortSignal): Promise<DestinationStatus>;
   /** Its replicas, for `check`; null: there is one server. */
   cluster?(signal: AbortSignal): Promise<ClusterStatus | null>;
+  /**
+   * The versions of one domain's row, where the destination keeps them.
+   * @param domain in any case, with or without the trailing dot
+   * @throws USAGE where the pipeline keeps none
+   */
+  history?(domain: string, signal: AbortSignal): Promise<DomainHistory>;
   rejects(limit: number, signal: AbortSignal): Promise<readonly RecordedReject[]>;
   /**
    * Restores the state before the last file, if the destination keeps it. The next run repairs a kill.

@@ -26,6 +26,7 @@
 export * from './block.ts';
 export * from './destination.ts';
 export * from './file.ts';
+export * from './history.ts';
 export * from './json.ts';
 export * from './log.ts';
 export * from './progress.ts';

@@ -34,7 +34,7 @@ interface PrepareOptions {
   readonly changes: boolean;
   readonly columns: readonly Column[];
   /** Seconds that domainsync_runs and domainsync_rejects remember. */
-  readonly history: { readonly runs: number; readonly rejects: number };
+  readonly retention: { readonly runs: number; readonly rejects: number };
   /** Accepts a table with another table's record, and takes it for empty. */
   readonly force: boolean;
 }
@@ -55,12 +55,12 @@ export async function prepareTables(session: Session, options: PrepareOptions): 
 }
 
 async function makeTables(session: Session, options: PrepareOptions): Promise<void> {
-  const { table, mode, columns, changes, history, force } = options;
+  const { table, mode, columns, changes, retention, force } = options;
   const [live, feed] = [session.table(table), `${table}_changes`];
   const empty = emptyLiveState(mode, columns, session.placing.namesUuid ? undefined : null);
   await allOrFirstError(
-    ensureHistory(session, RUNS_TABLE, createRunsTable, history.runs),
-    ensureHistory(session, REJECTS_TABLE, createRejectsTable, history.rejects),
+    ensureHistory(session, RUNS_TABLE, createRunsTable, retention.runs),
+    ensureHistory(session, REJECTS_TABLE, createRejectsTable, retention.rejects),
     session.ensure(HELD_TABLE, createHeldTable(session.table(HELD_TABLE), session.placing)),
     session.ensure(table, createLiveTable(live, mode, columns, commentOf(empty), empty.uuid, session.placing)),
   );

@@ -34,18 +34,18 @@ import { type IndexState, readIndexState } from './state.ts';
 export interface PublishedOptions {
   readonly pipeline: string;
   /** Seconds that domainsync_runs and domainsync_rejects remember. */
-  readonly history: { readonly runs: number; readonly rejects: number };
+  readonly retention: { readonly runs: number; readonly rejects: number };
 }
 
 export class ClickHousePublishedIndex implements PublishedIndex {
   readonly #session: (signal: AbortSignal) => Promise<Session>;
-  readonly #history: PublishedOptions['history'];
+  readonly #retention: PublishedOptions['retention'];
   readonly #place: StagingPlace;
   readonly #name: string;
 
-  constructor(homes: Homes, { pipeline, history }: PublishedOptions) {
+  constructor(homes: Homes, { pipeline, retention }: PublishedOptions) {
     this.#session = homes.ofOneRun();
-    this.#history = history;
+    this.#retention = retention;
     this.#place = { pipeline, destination: 'kafka' };
     this.#name = `domainsync_published_${pipeline}`;
   }
@@ -58,7 +58,7 @@ export class ClickHousePublishedIndex implements PublishedIndex {
   }
 
   async prepare(signal: AbortSignal): Promise<void> {
-    const { runs, rejects } = this.#history;
+    const { runs, rejects } = this.#retention;
     const session = await this.#session(signal);
     await ensureDatabase(session);
     const names = [RUNS_TABLE, REJECTS_TABLE, this.#name];

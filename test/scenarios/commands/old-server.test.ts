@@ -86,7 +86,7 @@ ${pipelines.join('\n')}
         // The index of what a pipeline publishes to Kafka lies on the server too.
         const index = new ClickHousePublishedIndex(new Homes([server], null), {
           pipeline: 'p',
-          history: { runs: 60, rejects: 60 },
+          retention: { runs: 60, rejects: 60 },
         });
         await expect(index.preflight(NEVER)).rejects.toMatchObject(refusal);
         await expect(index.claim(NEVER)).rejects.toMatchObject(refusal);

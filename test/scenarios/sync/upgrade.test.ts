@@ -119,7 +119,7 @@ test('history is cut as the configuration says now', async () => {
   await lab.command(
     `INSERT INTO lab.domainsync_runs (pipeline, finished_at, outcome, _run) VALUES ('history', now() - 7200, 'failed', 'old')`,
   );
-  await load('history', '2026-01-02', rows, { history: { runs: 3600, rejects: 60 } });
+  await load('history', '2026-01-02', rows, { retention: { runs: 3600, rejects: 60, versions: null } });
   await lab.command('OPTIMIZE TABLE lab.domainsync_runs FINAL');
   expect(await lab.query(`SELECT outcome FROM lab.domainsync_runs WHERE pipeline = 'history'`)).toEqual([
     { outcome: 'loaded' },

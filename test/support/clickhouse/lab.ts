@@ -95,7 +95,8 @@ export async function openLab(users: string | null = null, cluster?: 'atomic' | 
       where: [],
       maxRejected: 1,
       minRows: 0,
-      history: { runs: 86_400, rejects: 86_400 },
+      history: false,
+      retention: { runs: 86_400, rejects: 86_400, versions: null },
       writerModule: WRITER,
       ...options,
     });

@@ -35,7 +35,7 @@ const destination = kafka.destination({
   transactionBytes: of.transactionBytes,
   index: new ClickHousePublishedIndex(new Homes([server], null), {
     pipeline,
-    history: { runs: 86_400, rejects: 86_400 },
+    retention: { runs: 86_400, rejects: 86_400 },
   }),
 });
 try {

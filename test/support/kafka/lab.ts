@@ -56,7 +56,7 @@ export async function openKafkaLab(
         minRows: 0,
         index: new ClickHousePublishedIndex(lab.homes(), {
           pipeline,
-          history: { runs: 86_400, rejects: 86_400 },
+          retention: { runs: 86_400, rejects: 86_400 },
         }),
         ...more,
       }),
