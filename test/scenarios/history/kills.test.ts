@@ -56,7 +56,7 @@ class Loads {
     }
     return [
       ...faults,
-      ...(await historyFaults(lab.query, table, loaded, historyOf(loaded))),
+      ...(await historyFaults(lab.query, `${table}_history`, loaded, historyOf(loaded))),
       ...(await versionFaults(lab.query, table, versionsOf(loaded))),
       ...(await valueChangeFaults(lab.query, table, loaded, this.copies)),
     ];

@@ -4,6 +4,7 @@
  */
 import { compressToBuffer } from '../../../src/sandbox/data/compress.ts';
 import { type ServerProject, withServerProject } from '../clickhouse/project.ts';
+import { StatementError } from '../clickhouse/server.ts';
 import { random } from '../download/zst.ts';
 import { type Draw, pick } from '../kill/misfortune.ts';
 import { drawStrike, type Strike, strikeText } from '../kill/schedule.ts';
@@ -32,6 +33,8 @@ export interface HistoryCampaignOptions {
   readonly kills: number;
   /** Of the pipeline; default true. */
   readonly deletes?: boolean;
+  /** Two pipelines share the table, each with a slice of it; default false. */
+  readonly slices?: boolean;
   readonly told?: (line: string) => void;
 }
 
@@ -55,6 +58,7 @@ export interface HistoryCampaignReport {
 
 const TABLE = 'dns';
 const DATASET = 'all-data';
+const TLDS = ['de', 'fr'];
 const MOST_STRIKES = 6;
 /** Statements of a load, about; one that is aimed behind the last hits that. */
 const STATEMENTS = 60;
@@ -63,9 +67,10 @@ export async function runHistoryCampaign(options: HistoryCampaignOptions): Promi
   let report: HistoryCampaignReport | undefined;
   await withServerProject({ rows: 1 }, async (project) => {
     const to = `{ table: ${TABLE}, history: true, deletes: ${options.deletes ?? true} }`;
-    await project.configure({
-      pipelines: `  ${TABLE}: { dataset: ${DATASET}, minRows: 0, to: { clickhouse: ${to} } }`,
-    });
+    const rest = `minRows: 0, to: { clickhouse: ${to} } }`;
+    const slices = TLDS.map((key) => `  ${key}: { dataset: ${DATASET}, slice: { scope: tld, key: ${key} }, ${rest}`);
+    const whole = `  ${TABLE}: { dataset: ${DATASET}, ${rest}`;
+    await project.configure({ pipelines: options.slices === true ? slices.join('\n') : whole });
     report = await new HistoryCampaign(project, options).run();
   });
   if (report === undefined) throw new Error('the campaign came to no end');
@@ -100,7 +105,11 @@ class HistoryCampaign {
     const figures = this.#figures;
     let { seed } = this.#options;
     for (; ; seed += 1) {
-      await this.#round(seed);
+      await this.#round(seed).catch((error: unknown) => {
+        // What the server refuses to answer is a fault too, so that the report tells what happened before.
+        if (!(error instanceof StatementError)) throw error;
+        this.#faults.push(error.message);
+      });
       figures.rounds += 1;
       const { killsOfDomainsync, killsOfClickHouse, versions, runs } = figures;
       this.#options.told?.(
@@ -119,7 +128,7 @@ class HistoryCampaign {
   async #round(seed: number): Promise<void> {
     const { server } = this.#project;
     const { files: count, rows, deletes } = this.#options;
-    const files = drawFiles({ seed, files: count, rows });
+    const files = drawFiles({ seed, files: count, rows, tlds: this.#tlds() });
     const loaded = loadedFiles(files, deletes);
     const draw = random(seed ^ 0x5eed);
     const database = `round_${seed}`;
@@ -130,7 +139,7 @@ class HistoryCampaign {
     this.#copies = [];
     for (const [n, file] of files.entries()) {
       this.#schedule.push(`file ${n} of ${file.date}, ${file.kind}`);
-      await this.#publish(file);
+      await this.#publish(file, n);
       const share = Math.ceil(this.#killsLeft() / (files.length - n));
       await this.#load(draw, Math.min(Math.floor(draw() * MOST_STRIKES), share), loaded.slice(0, n));
       await server.quiet();
@@ -148,13 +157,24 @@ class HistoryCampaign {
     for (const name of [database, `${database}_copies`]) await server.command(`DROP DATABASE ${name} SYNC`);
   }
 
-  async #publish({ date, bytes }: DrawnFile): Promise<void> {
-    await this.#project.sandbox.publishFile({
-      target: DATASET,
-      date,
-      content: { bytes: await compressToBuffer([bytes]) },
-    });
-    this.#project.proxy.log = [];
+  #tlds(): readonly string[] {
+    return this.#options.slices === true ? TLDS : ['example'];
+  }
+
+  async #publish({ date, bytes }: DrawnFile, n: number): Promise<void> {
+    const { sandbox, proxy } = this.#project;
+    // Another validator for each: also a file that is the same as the one before is a revision.
+    const publish = async (target: string, content: Buffer): Promise<unknown> =>
+      sandbox.publishFile({ target, date, content: { bytes: await compressToBuffer([content]) }, etag: `"${n}"` });
+    if (this.#options.slices !== true) await publish(DATASET, bytes);
+    else {
+      const lines = bytes.toString().split('\n');
+      for (const tld of TLDS) {
+        const own = lines.filter((line) => line.includes(`"TLD":"${tld}"`));
+        await publish(`${DATASET}/tld/${tld}`, Buffer.from(`${own.join('\n')}\n`));
+      }
+    }
+    proxy.log = [];
   }
 
   /** Struck until it has been struck often enough or is loaded, then in peace. @param before the files loaded so far */
@@ -223,8 +243,12 @@ class HistoryCampaign {
     if (error?.includes(first) !== true) this.#faults.push(`_asof of the day before the first file: ${error}`);
     const versions = versionsOf(loaded);
     this.#figures.versions += versions.length;
+    for (const tld of this.#tlds()) {
+      const own = `(SELECT * FROM ${TABLE}_history WHERE endsWith(domain, '.${tld}'))`;
+      const entries = historyOf(loaded).map((file) => file.filter(({ domain }) => domain.endsWith(`.${tld}`)));
+      this.#faults.push(...(await historyFaults(query, own, loaded, entries)));
+    }
     this.#faults.push(
-      ...(await historyFaults(query, TABLE, loaded, historyOf(loaded))),
       ...(await versionFaults(query, TABLE, versions)),
       ...(await valueChangeFaults(query, TABLE, loaded, this.#copies)),
     );

@@ -35,9 +35,7 @@ GROUP BY row HAVING more != 0 ORDER BY row LIMIT ${SHOWN}`);
 
 /** Names and types, in their order. */
 export async function columnsOf(query: Query, from: string): Promise<string[]> {
-  const columns = await query<{ name: string; type: string }>(
-    `SELECT name, type FROM (DESCRIBE TABLE (SELECT * FROM ${from}))`,
-  );
+  const columns = await query<{ name: string; type: string }>(`DESCRIBE TABLE (SELECT * FROM ${from})`);
   return columns.map(({ name, type }) => `${name} ${type}`);
 }
 
@@ -49,14 +47,16 @@ export async function errorOf(query: Query, sql: string): Promise<string | null>
   );
 }
 
-/** `<table>_history`: each version once, and those of each file with its values. */
+/**
+ * `<table>_history`: each version once, and those of each file with its values.
+ * @param from it, or a query of the part of it that one pipeline wrote
+ */
 export async function historyFaults(
   query: Query,
-  table: string,
+  from: string,
   loaded: readonly LoadedFile[],
   expected: readonly (readonly HistoryEntry[])[],
 ): Promise<string[]> {
-  const from = `${table}_history`;
   const twice = await query<{ domain: string; n: string }>(
     `SELECT domain, count() AS n FROM ${from} GROUP BY domain, _version HAVING n > 1 ORDER BY domain LIMIT ${SHOWN}`,
   );

@@ -23,6 +23,8 @@ export interface DrawOptions {
   readonly files: number;
   /** Of the first file; the others have about as many. */
   readonly rows: number;
+  /** What the domains end in, in turns. */
+  readonly tlds?: readonly string[];
 }
 
 const DAY = 86_400_000;
@@ -53,14 +55,15 @@ const RATES = { gone: 0.03, updated: 0.06, touched: 0.06, added: 0.03 } as const
 const COMES_BACK = 0.3;
 const TAKEN_BACK = 0.6;
 
-export function drawFiles({ seed, files, rows }: DrawOptions): DrawnFile[] {
-  const world = new DrawnWorld(random(seed), rows);
+export function drawFiles({ seed, files, rows, tlds = ['example'] }: DrawOptions): DrawnFile[] {
+  const world = new DrawnWorld(random(seed), rows, tlds);
   return Array.from({ length: files }, (_, n) => world.file(n));
 }
 
 class DrawnWorld {
   readonly #draw: Draw;
   readonly #first: number;
+  readonly #tlds: readonly string[];
   #time = FIRST_DAY;
   /** Names that were ever given. */
   #named = 0;
@@ -70,9 +73,10 @@ class DrawnWorld {
   /** Domains that went, with their last rows. */
   readonly #gone = new Map<string, SourceRow>();
 
-  constructor(draw: Draw, rows: number) {
+  constructor(draw: Draw, rows: number, tlds: readonly string[]) {
     this.#draw = draw;
     this.#first = rows;
+    this.#tlds = tlds;
   }
 
   file(number: number): DrawnFile {
@@ -128,9 +132,10 @@ class DrawnWorld {
 
   #add(count: number, checked: string): void {
     for (let n = 0; n < count; n += 1) {
-      const domain = `d${this.#named}.example`;
+      const tld = this.#tlds[this.#named % this.#tlds.length];
+      const domain = `d${this.#named}.${tld}`;
       this.#named += 1;
-      const row: Record<string, unknown> = { Domain: domain, TLD: 'example' };
+      const row: Record<string, unknown> = { Domain: domain, TLD: tld };
       for (const column of CHANGING) row[column] = pick(this.#draw, VALUES[column] ?? []);
       this.#rows.set(domain, this.#draw() < 0.7 ? this.#touched(row, checked) : row);
     }

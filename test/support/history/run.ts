@@ -1,5 +1,5 @@
 /**
- * `npm run test:history -- [--seed n] [--files n] [--rows n] [--kills n] [--no-deletes]`: tables with history under kills, compared with
+ * `npm run test:history -- [--seed n] [--files n] [--rows n] [--kills n] [--no-deletes] [--slices]`: tables with history under kills, compared with
  * what they showed after each file and with the oracle.
  */
 import { parseArgs } from 'node:util';
@@ -12,6 +12,7 @@ const { values } = parseArgs({
     rows: { type: 'string', default: '2000' },
     kills: { type: 'string', default: '60' },
     'no-deletes': { type: 'boolean', default: false },
+    slices: { type: 'boolean', default: false },
   },
 });
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 31) : Number(values.seed);
@@ -23,6 +24,7 @@ const { figures, faults, ...failed } = await runHistoryCampaign({
   rows: Number(rows),
   kills: Number(kills),
   deletes: !values['no-deletes'],
+  slices: values.slices,
   told: (line) => console.log(line),
 });
 console.log(JSON.stringify(figures, null, 2));
