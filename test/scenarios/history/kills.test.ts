@@ -1,9 +1,8 @@
 /** Loads into a table with history, killed between any two of their statements, and the run after each. */
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Lab, type LabFile, openLab } from '../../support/clickhouse/lab.ts';
+import { type Lab, openLab } from '../../support/clickhouse/lab.ts';
 import { dateOf, fileOf } from '../../support/clickhouse/two-files.ts';
-import { asof, historyFaults, rowDifferences, valueChangeFaults, versionFaults } from '../../support/history/checks.ts';
-import { historyOf, loadedFiles, versionsOf } from '../../support/history/versions.ts';
+import { Loads } from '../../support/history/loads.ts';
 import { killedAfter } from '../../support/kill/strike-at-statement.ts';
 
 let lab: Lab;
@@ -17,66 +16,13 @@ afterAll(() => lab.close());
 /** Those before only make sure that tables are there, which they are. */
 const FIRST = 5;
 
-/** One table, the files that it was given, and a copy of what each left. */
-class Loads {
-  readonly name: string;
-  readonly files: LabFile[] = [];
-  readonly copies: string[] = [];
-  readonly #deletes: boolean;
-
-  constructor(name: string, deletes = true) {
-    this.name = name;
-    this.#deletes = deletes;
-  }
-
-  load(file: LabFile, history = true) {
-    return lab.load(lab.destination(this.name, { history, deletes: this.#deletes }), this.name, file);
-  }
-
-  /** After a file is loaded. */
-  async store(file: LabFile): Promise<void> {
-    const copy = `lab.copy_${this.name}_${this.files.length}`;
-    this.files.push(file);
-    this.copies.push(copy);
-    await lab.command(`CREATE TABLE ${copy} ENGINE = MergeTree ORDER BY domain AS SELECT * FROM lab.${this.name}_live`);
-  }
-
-  /** Of a file that was stored: how `_asof` of its date differs from it. */
-  async differencesAt(n: number): Promise<string[]> {
-    return rowDifferences(lab.query, asof(`lab.${this.name}`, this.files[n]?.date ?? ''), this.copies[n] ?? '');
-  }
-
-  /** What is wrong in all. */
-  async faults(): Promise<string[]> {
-    const loaded = loadedFiles(this.files, this.#deletes);
-    const table = `lab.${this.name}`;
-    const faults: string[] = [];
-    for (const [n, { date }] of this.files.entries()) {
-      if (this.files[n + 1]?.date !== date) faults.push(...(await this.differencesAt(n)));
-    }
-    return [
-      ...faults,
-      ...(await historyFaults(lab.query, `${table}_history`, loaded, historyOf(loaded))),
-      ...(await versionFaults(lab.query, table, versionsOf(loaded))),
-      ...(await valueChangeFaults(lab.query, table, loaded, this.copies)),
-    ];
-  }
-
-  async drop(): Promise<void> {
-    const [{ names = [] } = {}] = await lab.query<{ names: string[] }>(
-      `SELECT groupArray(name) AS names FROM system.tables WHERE database = 'lab' AND (name = '${this.name}' OR match(name, '^(copy_)?${this.name}_'))`,
-    );
-    for (const name of names) await lab.command(`DROP TABLE lab.${name} SYNC`);
-  }
-}
-
 test('a first load killed after each of its statements', async () => {
   const file = fileOf('a', dateOf(0));
   let killed = true;
   let survive = 0;
   const between: string[] = [];
   for (; killed; survive += 1) {
-    const loads = new Loads(`first${survive}`);
+    const loads = new Loads(lab, `first${survive}`);
     const killing = await killedAfter(survive, () => loads.load(file));
     killed = killing.hit;
     const when = `killed after ${survive}: ${killing.done.at(-1)}`;
@@ -97,7 +43,7 @@ test('a first load killed after each of its statements', async () => {
 });
 
 test.each([true, false])('a later load killed after each of its statements; deletes: %s', async (deletes) => {
-  const loads = new Loads(deletes ? 'later' : 'kept', deletes);
+  const loads = new Loads(lab, deletes ? 'later' : 'kept', deletes);
   const first = fileOf('a', dateOf(0));
   await loads.load(first);
   await loads.store(first);
@@ -127,7 +73,7 @@ test('the load at which history begins for a table that holds rows, killed after
   let killed = true;
   let survive = FIRST;
   for (; killed; survive += 1) {
-    const loads = new Loads(`begins${survive}`);
+    const loads = new Loads(lab, `begins${survive}`);
     await loads.load(first, false);
     await loads.store(first);
     const killing = await killedAfter(survive, () => loads.load(second));
@@ -146,7 +92,7 @@ test('killed anywhere, and switched off: on again it is whole, or refused', asyn
   let killed = true;
   let refused = 0;
   for (let survive = FIRST; killed; survive += 1) {
-    const loads = new Loads(`switched${survive}`);
+    const loads = new Loads(lab, `switched${survive}`);
     await loads.load(first);
     await loads.store(first);
     const killing = await killedAfter(survive, () => loads.load(second));
