@@ -18,10 +18,16 @@ const PROFILES = {
   },
 };
 
+const READER = {
+  grants: ['granted', 'granted_history', 'granted_asof', 'granted_versions'].map(
+    (name) => `GRANT SELECT ON lab.${name}`,
+  ),
+};
+
 let lab: Lab;
 
 beforeAll(async () => {
-  lab = await openLab(usersXml(PROFILES));
+  lab = await openLab(usersXml({ ...PROFILES, reader: READER }));
 });
 
 afterAll(() => lab.close());
@@ -178,9 +184,6 @@ test('who may read the view and what is behind it may read each date', async () 
     ['2026-01-02', '2'],
   ] as const)
     await table.load(fileOf(date, { a: row }));
-  await lab.command('CREATE USER reader IDENTIFIED WITH no_password');
-  for (const name of ['granted', 'granted_history', 'granted_asof', 'granted_versions'])
-    await lab.command(`GRANT SELECT ON lab.${name} TO reader`);
   const reader = lab.signIn('reader');
   const { signal } = new AbortController();
   expect(await reader.query(`SELECT domain FROM lab.granted_asof(at = '2026-01-01')`, signal)).toEqual([
