@@ -7,7 +7,7 @@ import { catchUp } from '../server/replicas.ts';
 import type { Session } from '../server/session.ts';
 import { CLAIMS_TABLE, HELD_TABLE, isReplicated, RUNS_TABLE } from '../sql/names.ts';
 import type { WorkState } from '../state/table-comment.ts';
-import { type Claim, readClaim } from './claims.ts';
+import { type Claim, dropStrayClaims, readClaim } from './claims.ts';
 import { claimantAtWork, ownerAtWork } from './owner.ts';
 import { dropSet, isRows, listSets, type StagingPlace, type StagingSet } from './staging-sets.ts';
 
@@ -37,7 +37,10 @@ export async function unfinishedSet(
   place: StagingPlace,
   table: string,
 ): Promise<UnfinishedSet | null> {
-  if (session.cluster !== null) await catchUpHome(session, table);
+  if (session.cluster !== null) {
+    await catchUpHome(session, table);
+    await dropStrayClaims(session, place);
+  }
   const unfinished = await findUnfinished(session, place);
   if (unfinished !== null && hasRows(unfinished)) return unfinished;
   const remains = await remainsOf(session, place, unfinished);
@@ -75,7 +78,7 @@ export async function isAtWork(session: Session, place: StagingPlace, set: Unfin
  */
 export function catchUpHome(session: Session, table: string, staging: readonly string[] = []): Promise<void> {
   const records = [CLAIMS_TABLE, RUNS_TABLE, HELD_TABLE];
-  return catchUp(session, [...records, table, `${table}_changes`, `${table}_previous`, ...staging]);
+  return catchUp(session, [...records, table, `${table}_changes`, `${table}_previous`, `${table}_history`, ...staging]);
 }
 
 function ofClaim(cluster: Cluster, claim: Claim | null, sets: readonly StagingSet[]): UnfinishedSet | null {
