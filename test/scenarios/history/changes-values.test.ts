@@ -71,15 +71,15 @@ test('scalars, nulls, times, maps and lists', async () => {
   expect(await values(table)).toEqual([
     change('created_at', '2020-01-02 03:04:05.006', null),
     change('dns_checked_at', '2026-01-01 00:00:00.000', '2026-01-03 00:00:00.000'),
-    change('dns_records', "{'A':['192.0.2.1']}", "{'A':['192.0.2.1','192.0.2.2'],'MX':['1 m']}"),
+    change('dns_records', '{"A":["192.0.2.1"]}', '{"A":["192.0.2.1","192.0.2.2"],"MX":["1 m"]}'),
     change('dns_status', 'true', 'false'),
     change('http_status', '200', null),
     change('pr_value', '0.5', null),
     change('registrar', 'one', "two's"),
     change('registration_record', '{"a":1}', ''),
-    change('social_networks', '{}', "{'x':['https://x.example']}"),
-    change('technologies', "{'WordPress':'6.1','nginx':''}", "{'WordPress':'6.2'}"),
-    change('unparsed', "{'Column of 2027':'1'}", "{'Column of 2027':'2'}"),
+    change('social_networks', '{}', '{"x":["https://x.example"]}'),
+    change('technologies', '{"WordPress":"6.1","nginx":""}', '{"WordPress":"6.2"}'),
+    change('unparsed', '{"Column of 2027":"1"}', '{"Column of 2027":"2"}'),
   ]);
 });
 

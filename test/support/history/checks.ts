@@ -1,5 +1,5 @@
 /** Compares what a table with history shows with what was stored meanwhile, and with the oracle. Each gives faults in words. */
-import { mismatches } from '../oracle/compare.ts';
+import { MAPS, mismatches } from '../oracle/compare.ts';
 import { COLUMN_NAMES } from '../oracle/oracle.ts';
 import type { ExpectedVersion, HistoryEntry, LoadedFile } from './versions.ts';
 
@@ -113,7 +113,9 @@ export async function valueChangeFaults(
   loaded: readonly LoadedFile[],
   copies: readonly string[],
 ): Promise<string[]> {
-  const listed = COLUMN_NAMES.map((name) => `('${name}', toString(a.${name}), toString(b.${name}))`).join(', ');
+  const text = (of: 'a' | 'b', name: string): string =>
+    MAPS.includes(name) ? `replaceAll(toJSONString(${of}.${name}), '\\\\/', '/')` : `toString(${of}.${name})`;
+  const listed = COLUMN_NAMES.map((name) => `('${name}', ${text('a', name)}, ${text('b', name)})`).join(', ');
   const changed = 'arrayFilter(c -> NOT (c.2 <=> c.3), all)';
   const expected = copies.slice(1).map(
     (
@@ -127,7 +129,7 @@ ARRAY JOIN ${changed} AS c WHERE arrayExists(c -> NOT endsWith(c.1, '_checked_at
   if (expected.length === 0) return [];
   const view = `${table}_changes_values`;
   const others = await query(`SELECT op FROM ${view} WHERE op != 'update' LIMIT 1`);
-  const is = `(SELECT domain, file_date, previous_file_date, toString(column) AS column, old, new FROM ${view})`;
+  const is = `(SELECT domain, file_date, previous_file_date, toString(column) AS column, replaceAll(old, '\\\\/', '/') AS old, replaceAll(new, '\\\\/', '/') AS new FROM ${view})`;
   const differences = await rowDifferences(query, is, `(${expected.join(' UNION ALL ')})`);
   return [...others.map(() => `${view} has other rows than updates`), ...differences];
 }
