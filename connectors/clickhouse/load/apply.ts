@@ -69,7 +69,7 @@ export async function buildDelta(
   } else {
     // The feed reads mostly the live table, and works with any number of parts of the delta.
     await allOrFirstError(delta, fillBefore(staging, what));
-    await allOrFirstError(staging.mergeToOnePart('delta'), buildChanges(staging, feed, what));
+    await allOrFirstError(staging.mergeToOnePart('delta'), buildChanges(staging, feedTarget(tables, feed), what));
   }
   return countDifferences(staging, (await applied.landed).rows);
 }
@@ -129,10 +129,10 @@ async function fillBefore(staging: Staging, { names, context, ranges }: RangedCo
 
 async function buildChanges(
   staging: Staging,
-  feed: string,
+  feed: RowTarget,
   { names, context, ranges }: RangedComparison,
 ): Promise<void> {
-  await staging.recreate('changes', like(staging, feedTarget(feed)));
+  await staging.recreate('changes', like(staging, feed));
   for (const range of ranges) await staging.command(insertChanges(names, context, range));
   await staging.mergeToOnePart('changes');
 }
@@ -141,7 +141,7 @@ async function buildChanges(
 export async function replicateDelta(staging: Staging, tables: TargetTables, work: WorkState): Promise<void> {
   const feed = changeFeedOf(tables, work);
   await replicate(staging, liveTarget(tables), 'delta', 'tuple()');
-  if (feed !== null) await replicate(staging, feedTarget(feed), 'changes', feedPartition(work));
+  if (feed !== null) await replicate(staging, feedTarget(tables, feed), 'changes', feedPartition(work));
 }
 
 /** The partition of a file's changes. */
@@ -173,7 +173,7 @@ async function showChanges(staging: Staging, tables: TargetTables, work: WorkSta
   if (changes === null) return;
   if ((await staging.number(`SELECT count() AS n FROM ${staging.part(staging.shown('changes'))}`)) === 0) return;
   const partition = feedPartition(work);
-  const feed = feedTarget(changes);
+  const feed = feedTarget(tables, changes);
   const replace = (from: string): Promise<void> =>
     staging.repeatable(`ALTER TABLE ${feed.table} REPLACE PARTITION ${partition} FROM ${from}`);
   await makePartVisible(staging, feed, 'changes', replace);
