@@ -168,6 +168,27 @@ test('with a token everything but /healthz asks for it, as a bearer or by a cook
   });
 });
 
+test('what is asked of a history and cannot be answered', async () => {
+  await withWorkers(async ({ configure, start }) => {
+    await configure(DNS);
+    const worker = start();
+    const told = async (path: string): Promise<unknown[]> => {
+      const { status, text } = await ask(worker, `/api/pipelines/${path}`);
+      return [status, JSON.parse(text)];
+    };
+    const hint = expect.stringContaining('history: true');
+    expect(await told('dns/history?domain=a.example')).toEqual([
+      400,
+      { error: expect.any(String), code: 'USAGE', hint },
+    ]);
+    const unnamed = { error: 'no domain is named', code: 'USAGE', hint: expect.any(String) };
+    for (const query of ['', '?domain=', '?domain=%20'])
+      expect(await told(`dns/history${query}`)).toEqual([400, unnamed]);
+    expect(await told('none/history?domain=a.example')).toMatchObject([404, {}]);
+    expect((await ask(worker, '/api/pipelines/dns/history', { headers: { host: 'evil.example' } })).status).toBe(403);
+  });
+});
+
 test('every answer has the headers that keep it where it belongs, and nothing inline is permitted', async () => {
   await withWorkers(async ({ configure, start }) => {
     await configure(DNS);
