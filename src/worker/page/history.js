@@ -41,8 +41,9 @@ export function historySearch(pipeline) {
 export function historyFacts(history, of) {
   if (history === undefined) return [];
   const { object, kept, since, until, rows } = history;
-  const text = !kept ? 'switched off' : since === null ? 'nothing yet' : `since ${since}`;
-  return [[`History${of}`, text, `${number(rows)} rows in ${object}${until === null ? '' : `, until ${until}`}`]];
+  const name = kept && since !== null ? 'History since' : 'History';
+  const text = kept ? (since ?? 'nothing yet') : 'switched off';
+  return [[`${name}${of}`, text, `${number(rows)} rows in ${object}${until === null ? '' : `, until ${until}`}`]];
 }
 
 /** Fetches what is known of a domain and shows it. @param {string} pipeline @param {string} domain */
