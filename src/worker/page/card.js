@@ -74,7 +74,9 @@ export class Card {
     const rejected = Math.max(0, ...status.destinations.map((one) => one.rejected));
     this.rejects.hidden = rejected === 0;
     setText(this.rejects, `${number(rejected)} rejected ${rejected === 1 ? 'line' : 'lines'}`);
-    this.search.hidden = !status.destinations.some((one) => one.history?.kept);
+    const keeps = status.destinations.some((one) => one.history?.kept);
+    // A destination that does not answer for a moment must not take the box from under what somebody types.
+    if (keeps || status.destinationError === null) this.search.hidden = !keeps;
     this.showTrouble(now);
     this.showRun(status.run);
     this.showHistory(status);
