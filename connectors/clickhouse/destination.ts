@@ -5,6 +5,7 @@ import {
   type ClusterStatus,
   type Destination,
   type DestinationStatus,
+  type DomainHistory,
   type Encoding,
   type Load,
   type LoadedSnapshot,
@@ -23,6 +24,7 @@ import { ClickHouseLoad, type LoadContext } from './load/load.ts';
 import { prepareTables, refuseUnfit, restoreView } from './load/prepare.ts';
 import { completeRollback, type RollbackTables, rollBack, unlessAtWork } from './load/rollback.ts';
 import type { TargetTables } from './load/target-tables.ts';
+import { allOrFirstError } from './server/all-or-first-error.ts';
 import type { Homes } from './server/homes.ts';
 import { refuseUnfitServer } from './server/placement.ts';
 import { clusterStatus } from './server/replicas.ts';
@@ -38,6 +40,8 @@ import { currentSnapshot, predecessorOf, previousTable, revisionOf, type TablePa
 import { type LiveTable, misplacedRecord, settleRecord, tableFacts } from './state/live-table.ts';
 import { readLiveState, recordTables } from './state/loaded-files.ts';
 import { loadKey, newWork, type SnapshotRecord, type WorkState } from './state/table-comment.ts';
+import { recoverHistory } from './versions/begin.ts';
+import { historyStatus, readDomain } from './versions/read.ts';
 
 export type { ClickHouseDestinationOptions } from './destination-options.ts';
 
@@ -67,6 +71,7 @@ export class ClickHouseDestination implements Destination {
       columns: options.columns,
       deletes,
       shared,
+      history: options.history,
     };
   }
 
@@ -91,8 +96,10 @@ export class ClickHouseDestination implements Destination {
     const live = await readLiveState(session, table, found);
     if (live !== null) await settleRecord(session, live, keepUnfinished);
     const unfinished = await unfinishedSet(session, this.#place, table);
+    const prepare = (): Promise<void> => this.#prepare(session, keepUnfinished);
+    if (unfinished === null && live !== null) await recoverHistory(session, this.#place, this.#tables, live, prepare);
     if (unfinished === null || (await otherTable(session, this.#place, unfinished.work)) !== null) return;
-    await this.#prepare(session, keepUnfinished);
+    await prepare();
     const staging = await takeOver(session, this.#place, unfinished, this.#model);
     await staging.releaseOnFailure(() => this.#recoverOwned(staging, unfinished.work, keepUnfinished));
     staging.release();
@@ -220,14 +227,24 @@ export class ClickHouseDestination implements Destination {
     if (live?.misplaced) throw misplacedRecord(session, live);
     const held = await currentSnapshot(session, live, this.#part);
     const report = await reportOf(session, this.#place, held);
-    const cluster = await this.cluster(signal);
-    const object = `${session.database}.${this.#options.table}`;
-    return { destination: this.name, object, ...report, ...(cluster === null ? {} : { cluster }) };
+    const { table, history: kept } = this.#options;
+    const [cluster, history] = await allOrFirstError(this.cluster(signal), historyStatus(session, table, live, kept));
+    const object = `${session.database}.${table}`;
+    const parts = { ...(cluster === null ? {} : { cluster }), ...(history === null ? {} : { history }) };
+    return { destination: this.name, object, ...report, ...parts };
   }
 
   async cluster(signal: AbortSignal): Promise<ClusterStatus | null> {
     const session = await this.#session(signal);
     return session.cluster === null ? null : clusterStatus(session, session.cluster, this.#options.table);
+  }
+
+  async history(domain: string, signal: AbortSignal): Promise<DomainHistory> {
+    const { pipeline, history } = this.#options;
+    if (history) return readDomain(await this.#session(signal), this.#tables, domain);
+    throw new DomainsyncError('USAGE', `pipeline ${pipeline} keeps no versions of its rows`, {
+      hint: 'Set to.clickhouse.history: true (mode sync): versions are kept from the next sync on.',
+    });
   }
 
   async rejects(limit: number, signal: AbortSignal): Promise<readonly RecordedReject[]> {
@@ -244,13 +261,14 @@ export class ClickHouseDestination implements Destination {
   }
 
   #load(staging: Staging, work: WorkState, force: boolean, landed: Map<number, BlockCounts>): ClickHouseLoad {
-    const { columns, where, maxRejected, minRows } = this.#options;
+    const { columns, where, maxRejected, minRows, retention } = this.#options;
     const { source } = this.#part;
     const writerOptions: NativeOptions = { fileDate: work.file.date, revision: work.revision, source };
     const encoding: Encoding = { writerModule: this.writerModule, writerOptions, columns, where };
     const name = `${staging.database}.${this.#options.table}`;
     const liveState: LoadContext['liveState'] = (session) => this.#liveState(session);
-    const context = { name, tables: this.#tables, encoding, maxRejected, minRows, force, liveState };
+    const { versions: versionDays } = retention;
+    const context = { name, tables: this.#tables, encoding, maxRejected, minRows, versionDays, force, liveState };
     return new ClickHouseLoad(context, staging, work, landed);
   }
 

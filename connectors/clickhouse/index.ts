@@ -21,6 +21,7 @@
  * - state/      table-comment.ts: what tables hold, by their comments and domainsync_held
  * - staging/    staging.ts: the tables of a load, who owns them, and what has landed in them
  * - history/    run-history.ts: domainsync_runs and domainsync_rejects
+ * - versions/   record.ts: every version of a table's rows, and the views on them
  * - load/       load.ts: from landed blocks to a visible file
  * - published/  index.ts: what Kafka published last
  * - embedded/   launch.ts: a server of our own

@@ -29,7 +29,7 @@ test('the example works as it stands, with every default of the contract', async
     redis: { url: 'redis://localhost:6379' },
     dataDir: '/home/me/data',
     download: { keep: 1, maxWindowLog: 27 },
-    history: { runs: 365 * 24 * HOUR, rejects: 30 * 24 * HOUR },
+    history: { runs: 365 * 24 * HOUR, rejects: 30 * 24 * HOUR, versions: null },
     worker: { host: '127.0.0.1', port: 8080, token: undefined },
     pipelines: [
       {
@@ -40,7 +40,10 @@ test('the example works as it stands, with every default of the contract', async
         columns: undefined,
         maxRejected: 0.001,
         minRows: 0.5,
-        to: { clickhouse: { table: 'dns', mode: 'sync', deletes: true, changes: true }, kafka: undefined },
+        to: {
+          clickhouse: { table: 'dns', mode: 'sync', deletes: true, changes: true, history: false },
+          kafka: undefined,
+        },
       },
     ],
   });
@@ -79,7 +82,7 @@ test('every comment of the example that holds a setting is right too', async () 
     maxRejected: 0.001,
     minRows: 0.5,
     to: {
-      clickhouse: { table: 'dns', mode: 'sync', deletes: true, changes: true },
+      clickhouse: { table: 'dns', mode: 'sync', deletes: true, changes: true, history: false },
       kafka: { topic: 'domains.dns', publish: 'changes', compression: 'zstd', partitions: 6, replicationFactor: 1 },
     },
   });
@@ -122,7 +125,7 @@ test('every fault is told at once, with its path', () => {
   const text = `
 servce: {}
 download: { keep: -1, maxWindowLog: 32 }
-history: { runs: 365, rejects: 0d }
+history: { runs: 365, rejects: 0d, versions: 12h }
 worker: { http: 0.0.0.0:8080 }
 pipelines:
   Bad_Name: { dataset: dns, to: { clickhouse: { table: x } } }
@@ -148,6 +151,7 @@ pipelines:
     'download.maxWindowLog: must be a whole number from 10 to 31',
     'history.runs: must be a time such as 365d, 12h or 30m, at most 36525d',
     'history.rejects: must be a time such as 365d, 12h or 30m, at most 36525d',
+    'history.versions: must be a number of days such as 730d, at most 36525d',
     'worker.http: needs worker.token: without one, the worker binds only a loopback address',
     'pipelines.Bad_Name: a name is of a-z, 0-9 and -, at most 100, and starts with no -',
     'pipelines.dns.dataset: must not be empty',
@@ -299,7 +303,7 @@ test('values are brought into one form', () => {
   const config = configOf(`
 clickhouse: { url: "https://ch.example:8443/", settings: { max_threads: 2, x: "y" } }
 dataDir: /var/lib/domainsync
-history: { runs: 12h, rejects: 30m }
+history: { runs: 12h, rejects: 30m, versions: 730d }
 worker: { http: "[::1]:0" }
 pipelines:
   p:
@@ -312,7 +316,7 @@ pipelines:
 `);
   expect(config.clickhouse).toMatchObject({ urls: ['https://ch.example:8443'], settings: { max_threads: 2, x: 'y' } });
   expect(config.dataDir).toBe('/var/lib/domainsync');
-  expect(config.history).toEqual({ runs: 12 * HOUR, rejects: HOUR / 2 });
+  expect(config.history).toEqual({ runs: 12 * HOUR, rejects: HOUR / 2, versions: 730 });
   expect(config.worker).toEqual({ host: '::1', port: 0, token: undefined });
   expect(config.pipelines[0]).toMatchObject({
     target: { dataset: 'technologies', slice: { scope: 'technology', key: 'google analytics' } },
@@ -323,7 +327,7 @@ pipelines:
       { column: 'registrar', values: ['acme'] },
     ],
     columns: ['domain', 'country', 'registrar'],
-    to: { clickhouse: { table: 't', mode: 'append', deletes: false, changes: false } },
+    to: { clickhouse: { table: 't', mode: 'append', deletes: false, changes: false, history: false } },
   });
 });
 

@@ -171,7 +171,7 @@ test('no folder holds more files than one takes in at once', () => {
 
 /** The rooms of each connector: a room imports from those before it only. */
 const ROOMS = {
-  'connectors/clickhouse': ['sql', 'format', 'server', 'state', 'staging', 'history', 'load', 'published'],
+  'connectors/clickhouse': ['sql', 'format', 'server', 'state', 'staging', 'history', 'versions', 'load', 'published'],
   'connectors/dataset-service': ['http', 'api', 'files', 'download'],
   'connectors/kafka': ['protocol', 'format', 'reader', 'topics', 'producer'],
 } as const;

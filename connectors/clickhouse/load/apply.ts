@@ -21,13 +21,14 @@ import {
   selectRangeStarts,
 } from '../sql/difference.ts';
 import { literal } from '../sql/names.ts';
-import { versionOf } from '../sql/row-version.ts';
+import { broughtBy, versionOf } from '../sql/row-version.ts';
 import { like, makePartVisible, type RowTarget, replicate } from '../staging/partition.ts';
 import type { Staging } from '../staging/staging.ts';
 import type { WorkState } from '../state/table-comment.ts';
+import { keepVersions } from '../versions/keep.ts';
 import { comparedRows, type Landed } from './replacement-table.ts';
 import { changeFeedOf, feedTarget, liveTarget, type TargetTables } from './target-tables.ts';
-import { attachedRows, checkAttached, checkReplaced, lagging } from './visible.ts';
+import { checkAttached, checkReplaced, lagging } from './visible.ts';
 
 /** What was compared, and how. */
 interface Comparison {
@@ -57,7 +58,7 @@ export async function buildDelta(
   applied: Applied,
 ): Promise<Counts> {
   const { names, context } = await compare(staging, tables, work, applied);
-  const starts = await staging.query<{ domain: string }>(selectRangeStarts(names));
+  const starts = await staging.query<{ domain: string }>(selectRangeStarts(names.diff));
   const what = { names, context, ranges: keyRanges(starts.map((row) => row.domain)) };
   const delta = fillDelta(staging, liveTarget(tables), what);
   const feed = changeFeedOf(tables, work);
@@ -148,7 +149,7 @@ function feedPartition({ file, revision, source }: WorkState): string {
 }
 
 /**
- * Makes a delta visible, then its changes. Harmless when repeated.
+ * Makes a delta visible, keeps it among the versions, then shows its changes. Harmless when repeated.
  * @throws DESTINATION_VERIFY_FAILED when it is not visible then
  * @returns replicas that do not show it yet
  */
@@ -157,8 +158,9 @@ export async function attachDelta(staging: Staging, tables: TargetTables, work: 
     staging.command(`ALTER TABLE ${tables.live} ATTACH PARTITION tuple() FROM ${from}`);
   await makePartVisible(staging, liveTarget(tables), 'delta', attach);
   if (tables.deletes || !tables.shared) await checkAttached(staging, { name: tables.name, table: tables.live }, work);
+  if (work.history != null) await keepVersions(staging, tables, work);
   await showChanges(staging, tables, work);
-  return lagging(staging, tables.name, attachedRows(work), 'delta');
+  return lagging(staging, tables.name, broughtBy(work), 'delta');
 }
 
 async function showChanges(staging: Staging, tables: TargetTables, work: WorkState): Promise<void> {

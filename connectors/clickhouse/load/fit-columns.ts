@@ -2,6 +2,7 @@
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Column } from '../../../src/types/index.ts';
 import { allOrFirstError } from '../server/all-or-first-error.ts';
+import { replaceView } from '../state/replace-view.ts';
 import type { Session } from '../server/session.ts';
 import { identifier, literal } from '../sql/names.ts';
 import {
@@ -91,13 +92,9 @@ export async function fitView(session: Session, options: TableOptions): Promise<
     { database: session.database, view: `${table}_live` },
   );
   if (view?.comment !== VIEW_COMMENT) return;
-  const fresh = session.table(`domainsync_view_${table}`);
-  const { onCluster } = session.placing;
-  const drop = `DROP VIEW IF EXISTS ${fresh}${onCluster} SYNC`;
-  await session.define(drop);
-  await session.define(createLiveView(fresh, session.table(table), mode, columns, session.placing));
-  await session.defineOnce(`EXCHANGE TABLES ${fresh} AND ${session.table(`${table}_live`)}${onCluster}`);
-  await session.define(drop);
+  await replaceView(session, `${table}_live`, (view) =>
+    createLiveView(view, session.table(table), mode, columns, session.placing),
+  );
 }
 
 /** Staged parts cannot be attached to a table with another sorting key, in which a row would not replace its domain's row either. */

@@ -25,6 +25,9 @@ import { type LiveTable, snapshotInComment } from '../state/live-table.ts';
 import { saveSnapshot } from '../state/loaded-files.ts';
 import { compareColumns, type SourceColumns } from '../state/source-columns.ts';
 import { type LiveState, layoutOf, type SnapshotRecord, type WorkState } from '../state/table-comment.ts';
+import { forgetVersions } from '../versions/forget.ts';
+import { gapOf, newestHeld, readHistory } from '../versions/record.ts';
+import { ensureHistory } from '../versions/seed.ts';
 import { buildPartition, replacePartition, replicatePartition } from './append.ts';
 import { attachDelta, buildDelta, replicateDelta } from './apply.ts';
 import { completeNext, exchangedEverywhere, exchangeNext, keepPrevious } from './exchange.ts';
@@ -47,6 +50,8 @@ export interface LoadContext {
   readonly encoding: Encoding;
   readonly maxRejected: number;
   readonly minRows: number;
+  /** Days after which a version is forgotten that another replaced; null: never. */
+  readonly versionDays: number | null;
   /** Skips the gate of minRows, nothing else. */
   readonly force: boolean;
   /** The live table as it is now; null when it is gone. */
@@ -106,6 +111,10 @@ export class ClickHouseLoad implements Load {
     // A table that was copied or restored has rows but no record.
     const stays = shared || (!deletes && live.facts.rows > 0);
     if (mode === 'sync' && (stays || Object.keys(live.sources).length > 0)) {
+      const history = context.tables.history
+        ? await ensureHistory(staging, context.tables, live, work.file.date)
+        : null;
+      this.#load.change({ history: history?.id ?? null });
       const comparable = before === null || before.layout === layoutOf(context.tables.columns);
       const built = buildDelta(staging, context.tables, work, { landed, comparable });
       const [[columns], counts] = await allOrFirstError(verified, built);
@@ -185,9 +194,23 @@ export class ClickHouseLoad implements Load {
     // Rows that were attached have been waited for before they went on record.
     const lagging = this.#load.work.exchange === true ? await exchangedEverywhere(staging, name) : [];
     if (previous !== null) await keepPrevious(staging, previous, this.#load.work);
+    await this.#settleHistory(staging, snapshot);
     await recordSnapshot(staging, snapshot);
     await staging.drop();
     return lagging;
+  }
+
+  /** Begins the versions of a table that had none, and forgets old ones. What a history lacks is for the next load to refuse. */
+  async #settleHistory(staging: Staging, { date, rows }: SnapshotRecord): Promise<void> {
+    const { tables, liveState, versionDays } = this.#context;
+    if (!tables.history) return;
+    const live = await liveState(staging);
+    if (live === null) return;
+    const found = await readHistory(staging, tables.name);
+    if (found !== null && gapOf(tables.name, found, live) !== null) return;
+    const history = found ?? (await ensureHistory(staging, tables, live, date, rows));
+    if (versionDays !== null)
+      await forgetVersions(staging, tables, history, { newest: newestHeld(live) ?? date, days: versionDays });
   }
 
   abandon(error: Error, keep: boolean): Promise<void> {
@@ -195,7 +218,7 @@ export class ClickHouseLoad implements Load {
   }
 
   #snapshot({ epoch, place }: Staging, result: LoadResult, rows: number): SnapshotRecord {
-    const { file, revision, run, startedAt, sourceColumns, sourceColumnCount } = this.#load.work;
+    const { file, revision, run, startedAt, sourceColumns, sourceColumnCount, history } = this.#load.work;
     return {
       file: file.name,
       date: file.date,
@@ -207,6 +230,7 @@ export class ClickHouseLoad implements Load {
       layout: layoutOf(this.#context.tables.columns),
       sourceColumns,
       ...(sourceColumnCount === undefined ? {} : { sourceColumnCount }),
+      ...(history == null ? {} : { history }),
       run: { id: run, epoch, pipeline: place.pipeline, startedAt, bytes: file.size ?? 0, result },
     };
   }

@@ -18,10 +18,14 @@ import {
   type Placing,
   type TableMode,
 } from '../sql/schema.ts';
+import { historyNames } from '../sql/versions.ts';
 import { ensureClaims } from '../staging/claims.ts';
 import { type LiveTable, misplacedRecord, settleRecord, type TableFacts } from '../state/live-table.ts';
 import { foreignTable, readLiveState } from '../state/loaded-files.ts';
 import { commentOf, emptyLiveState, type LiveState, parseComment } from '../state/table-comment.ts';
+import { fitHistory } from '../versions/fit.ts';
+import { readHistory, refuseGap } from '../versions/record.ts';
+import { ensureAppendView, isOurs, type ViewedTable } from '../versions/views.ts';
 import { checkColumns, fitColumns, fitMemory, fitView } from './fit-columns.ts';
 
 /** Tells the change feed from a table of the user's. */
@@ -32,6 +36,8 @@ interface PrepareOptions {
   readonly table: string;
   readonly mode: TableMode;
   readonly changes: boolean;
+  /** Versions are kept. */
+  readonly history: boolean;
   readonly columns: readonly Column[];
   /** Seconds that domainsync_runs and domainsync_rejects remember. */
   readonly retention: { readonly runs: number; readonly rejects: number };
@@ -77,6 +83,19 @@ async function makeTables(session: Session, options: PrepareOptions): Promise<vo
       ? session.ensure(feed, createChangesTable(session.table(feed), CHANGES_COMMENT, session.placing))
       : Promise.resolve(),
   );
+  const viewed = viewedTable(session, options);
+  if (mode === 'append') await ensureAppendView(session, viewed);
+  const versions = options.history ? await readHistory(session, table) : null;
+  if (versions === null) return;
+  refuseGap(session, table, versions, state);
+  await fitHistory(session, viewed, versions);
+}
+
+function viewedTable(
+  session: Session,
+  { table, columns, changes }: Pick<PrepareOptions, 'table' | 'columns' | 'changes'>,
+): ViewedTable {
+  return { name: table, columns, changes: changes ? session.table(`${table}_changes`) : null };
 }
 
 async function ensureView(session: Session, options: PrepareOptions): Promise<void> {
@@ -117,6 +136,8 @@ export async function refuseUnfit(session: Session, options: PrepareOptions): Pr
     readLiveState(session, options.table),
   );
   await refuseDivergence(session, tableNames(options));
+  const versions = options.history ? await readHistory(session, options.table) : null;
+  if (versions !== null) refuseGap(session, options.table, versions, state);
   if (state === null) return null;
   checkMode(session, options, state);
   if (state.misplaced && !options.force) throw misplacedRecord(session, state);
@@ -125,12 +146,13 @@ export async function refuseUnfit(session: Session, options: PrepareOptions): Pr
 }
 
 /** The tables that every replica has for a pipeline. */
-function tableNames({ table, mode, changes }: PrepareOptions): string[] {
+function tableNames({ table, mode, changes, history }: PrepareOptions): string[] {
   const own = [
     table,
     `${table}_live`,
     ...(changes ? [`${table}_changes`] : []),
     ...(mode === 'replace' ? [`${table}_previous`] : []),
+    ...(history ? Object.values(historyNames(table)) : []),
   ];
   return [...own, RUNS_TABLE, REJECTS_TABLE, HELD_TABLE];
 }
@@ -156,19 +178,22 @@ FROM system.tables WHERE database = {database:String} AND name = {name:String}`,
 
 /** Refuses a table or view that has a name of ours and was not made by domainsync. @throws DESTINATION_FOREIGN_TABLE */
 async function refuseForeign(session: Session, options: PrepareOptions): Promise<void> {
-  const { table, changes, mode } = options;
+  const { table, changes, mode, history } = options;
   const { database } = session;
+  const versions = historyNames(table);
+  const views = history ? [versions.asof, versions.versions, versions.changesValues] : [];
   const [view, feed, previous] = [`${table}_live`, `${table}_changes`, `${table}_previous`];
   const found = await session.query<{ name: string; engine: string; comment: string }>(
     `SELECT name, engine, comment FROM system.tables
 WHERE database = {database:String} AND name IN {names:Array(String)}`,
-    { database, names: [table, view, feed, previous, RUNS_TABLE, REJECTS_TABLE, HELD_TABLE] },
+    { database, names: [table, view, feed, previous, ...views, RUNS_TABLE, REJECTS_TABLE, HELD_TABLE] },
   );
   // Of a cluster's tables it counts first whose they are: a stranger's need not be made replicated.
   if (session.cluster === null) refuseMisplacedTables(session, found);
   const alien = found.find(({ name, engine, comment }) => {
     if (name === view) return engine !== 'View';
     if (name === feed) return changes && comment !== CHANGES_COMMENT;
+    if (views.includes(name)) return !isOurs({ engine, comment });
     return name === previous && mode === 'replace' && parseComment<LiveState>(comment) === null;
   });
   if (alien !== undefined) throw foreignTable(`${database}.${alien.name}`);

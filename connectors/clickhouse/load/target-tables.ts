@@ -19,6 +19,8 @@ export interface TargetTables {
   readonly deletes: boolean;
   /** Other pipelines load into it too. */
   readonly shared: boolean;
+  /** Its versions are kept. */
+  readonly history: boolean;
 }
 
 /** The live table, as rows are moved into it. */

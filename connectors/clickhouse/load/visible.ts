@@ -5,8 +5,7 @@
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { awaitReplicas, type Shows, showingRows } from '../server/replicas.ts';
 import type { Session } from '../server/session.ts';
-import { literal } from '../sql/names.ts';
-import { versionRange } from '../sql/row-version.ts';
+import { broughtBy } from '../sql/row-version.ts';
 import type { Staging } from '../staging/staging.ts';
 import { type TableFacts, tableFacts } from '../state/live-table.ts';
 import type { WorkState } from '../state/table-comment.ts';
@@ -47,13 +46,7 @@ export async function checkAttached(
   work: Pick<WorkState, 'source' | 'file' | 'revision'>,
 ): Promise<void> {
   if ((await factsOf(staging, live.name)).expires) return;
-  await checkArrived(staging, { ...live, where: attachedRows(work) }, 'delta');
-}
-
-/** What holds of the rows and delete marks that a file brought to the live table. */
-export function attachedRows({ file, revision, source }: Pick<WorkState, 'source' | 'file' | 'revision'>): string {
-  const [from, to] = versionRange({ fileDate: file.date, revision });
-  return `_version BETWEEN ${from} AND ${to} AND _source = ${literal(source)}`;
+  await checkArrived(staging, { ...live, where: broughtBy(work) }, 'delta');
 }
 
 /**

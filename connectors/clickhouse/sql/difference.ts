@@ -95,11 +95,11 @@ const KEYS_PER_RANGE = 350_000;
 /** A range of keys, as a condition on a column `domain`. */
 export type KeyRange = string;
 
-/** The first key of every range, in order. */
-export function selectRangeStarts(tables: DifferenceTables): string {
+/** The first key of every range of a table's rows, in order. */
+export function selectRangeStarts(table: string, keys = KEYS_PER_RANGE): string {
   return `SELECT domain FROM (
-  SELECT domain, rowNumberInAllBlocks() AS number FROM (SELECT domain FROM ${tables.diff} ORDER BY domain)
-) WHERE number % ${KEYS_PER_RANGE} = 0`;
+  SELECT domain, rowNumberInAllBlocks() AS number FROM (SELECT domain FROM ${table} ORDER BY domain)
+) WHERE number % ${keys} = 0`;
 }
 
 /** Ranges that follow one another without gap or overlap; the last has no end. */

@@ -31,9 +31,11 @@ export const CLAIMS_TABLE = 'domainsync_claims';
  * - changes  rows to put into the change feed
  * - fence    `rows`, for the moment in which another table is moved in among them
  * - fitted   a copy of delta, changes or next that fits a table which was altered after they were made
+ * - history  a table of versions that begins, or that is to take the place of one that knows more
+ * - doomed   versions that it is not to have
  *
  * On a cluster these stand on the home alone. Besides, on every replica:
- * - rdelta, rchanges, rnext   copies of delta, changes and next, from which rows become visible
+ * - rdelta, rchanges, rnext, rhistory   copies of delta, changes, next and history, from which rows become visible
  */
 export type StagingPart =
   | 'rows'
@@ -47,12 +49,14 @@ export type StagingPart =
   | 'changes'
   | 'fence'
   | 'fitted'
+  | 'history'
+  | 'doomed'
   | ReplicatedPart;
 
 /** Staging tables that every replica of a cluster has. */
-export type ReplicatedPart = 'rdelta' | 'rchanges' | 'rnext';
+export type ReplicatedPart = 'rdelta' | 'rchanges' | 'rnext' | 'rhistory';
 
-const REPLICATED_PARTS: readonly ReplicatedPart[] = ['rdelta', 'rchanges', 'rnext'];
+const REPLICATED_PARTS: readonly ReplicatedPart[] = ['rdelta', 'rchanges', 'rnext', 'rhistory'];
 
 /** Whether every replica of a cluster has a staging table; the others stand on one server. */
 export function isReplicated(part: StagingPart): part is ReplicatedPart {
@@ -71,6 +75,8 @@ export const STAGING_PARTS: readonly StagingPart[] = [
   'changes',
   'fence',
   'fitted',
+  'history',
+  'doomed',
   ...REPLICATED_PARTS,
 ];
 

@@ -1,6 +1,7 @@
 /** `_version`: what makes one row of a key win over another (docs/architecture.md, "Row versions"). */
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { type FileDate, MAX_REVISION } from '../../../src/types/index.ts';
+import { literal } from './names.ts';
 
 /**
  * The parts of `_version`, from the top bit: 16 of days since 1970 of the file date, 10 of revision, one that is set for
@@ -41,6 +42,22 @@ export function revisionAbove(version: bigint, fileDate: FileDate): number | nul
   const [days, date] = [Number(version >> DAYS_SHIFT), daysOf(fileDate)];
   if (days !== date) return days > date ? null : 0;
   return Number((version >> REVISION_SHIFT) & BigInt(MAX_REVISION)) + 1;
+}
+
+/** In SQL, the lowest `_version` of the file of a `file_date` and `_revision`. */
+export const LOWEST_VERSION = `bitShiftLeft(toUInt64(toUInt16(file_date)), ${DAYS_SHIFT}) + bitShiftLeft(toUInt64(_revision), ${REVISION_SHIFT})`;
+
+/** What the highest one is above it. */
+export const FILE_VERSIONS = (1n << REVISION_SHIFT) - 1n;
+
+/** What holds of the rows and delete marks that a file brought to a table. */
+export function broughtBy(of: {
+  readonly file: { readonly date: FileDate };
+  readonly revision: number;
+  readonly source: string;
+}): string {
+  const [from, to] = versionRange({ fileDate: of.file.date, revision: of.revision });
+  return `_version BETWEEN ${from} AND ${to} AND _source = ${literal(of.source)}`;
 }
 
 /** The line that a `_version` was made from. */

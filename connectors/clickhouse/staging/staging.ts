@@ -63,7 +63,7 @@ export class Staging extends Session {
   }
 
   /** The staging table from which rows become visible: on a cluster the one that every replica has. */
-  shown(part: 'delta' | 'changes' | 'next'): StagingPart {
+  shown(part: 'delta' | 'changes' | 'next' | 'history'): StagingPart {
     return this.cluster === null ? part : `r${part}`;
   }
 

@@ -75,7 +75,7 @@ export async function isAtWork(session: Session, place: StagingPlace, set: Unfin
  */
 export function catchUpHome(session: Session, table: string, staging: readonly string[] = []): Promise<void> {
   const records = [CLAIMS_TABLE, RUNS_TABLE, HELD_TABLE];
-  return catchUp(session, [...records, table, `${table}_changes`, `${table}_previous`, ...staging]);
+  return catchUp(session, [...records, table, `${table}_changes`, `${table}_previous`, `${table}_history`, ...staging]);
 }
 
 function ofClaim(cluster: Cluster, claim: Claim | null, sets: readonly StagingSet[]): UnfinishedSet | null {

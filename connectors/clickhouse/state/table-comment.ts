@@ -20,6 +20,8 @@ export interface SnapshotRecord extends LoadedSnapshot, SourceColumns {
   readonly run: RunRecord;
   /** layoutOf the columns that it was loaded with: hashes of another layout cannot be compared. */
   readonly layout: string;
+  /** Id of the history that has the versions which the file brought; absent: none, or they were those that it began with. */
+  readonly history?: string;
 }
 
 /** A finished load, as domainsync_runs has it. */
@@ -78,6 +80,8 @@ export interface WorkState extends SourceColumns {
   readonly rollback: boolean;
   /** What the load came to; from phase `ready` on. */
   readonly result: LoadResult | null;
+  /** Id of the history that gets the versions which the file brings; from phase `ready` on. null or absent: none is kept. */
+  readonly history?: string | null;
   /** In phase `ready` on a cluster: a table is to take the live one's place, or has taken it. */
   readonly exchange?: boolean;
 }

@@ -122,7 +122,7 @@ test('the difference of two files', async () => {
   const statements = {
     'create-diff': createDiffTable(TABLES.diff),
     'insert-diff': insertDiff(TABLES, CONTEXT),
-    'select-range-starts': selectRangeStarts(TABLES),
+    'select-range-starts': selectRangeStarts(TABLES.diff),
     'insert-delta': insertDelta(TABLES, CONTEXT, first),
     'insert-delta-twice': insertDelta(TABLES, { ...CONTEXT, unique: false, deletes: false }, first),
     'insert-diff-twice': insertDiff(TABLES, { ...CONTEXT, unique: false, deletes: false, comparable: false }),
