@@ -33,9 +33,7 @@ async function loadStory(project: Project): Promise<void> {
 test('what a domain was: for people, and for programs', async () => {
   await withProject({ rows: 10 }, async (project) => {
     await project.configure(KEEPING);
-    const object = `${project.database}.dns_history`;
-    const early = await project.run('history', 'dns', 'a.example');
-    expect([early.code, early.stdout]).toEqual([0, `a.example in ${object}: nothing was loaded yet\n`]);
+    const object = `${project.database}.dns_versions`;
     await loadStory(project);
     const told = await project.run('history', 'dns', 'A.Example.');
     expectNoSecrets(told, [project.sandbox.key]);
@@ -89,11 +87,14 @@ test('what a domain was: for people, and for programs', async () => {
 test('a domain that was never there; a pipeline that keeps no versions; no such pipeline, no domain', async () => {
   await withProject({ rows: 10 }, async (project) => {
     await project.configure(KEEPING);
+    const early = await project.run('history', 'dns', 'x.example');
+    expect([early.code, early.stdout]).toEqual([2, '']);
+    expect(shownErrors(early)).toMatchObject([{ code: 'USAGE', hint: 'The next sync makes it.' }]);
     await load(project, '2027-01-01');
     const never = await project.run('history', 'dns', 'never.example');
     expect([never.code, never.stdout]).toEqual([
       0,
-      `never.example in ${project.database}.dns_history: no version is on record; what was there is known since 2027-01-01\n`,
+      `never.example in ${project.database}.dns_versions: no version is on record; what was there is known since 2027-01-01\n`,
     ]);
     expect(jsonDocument(await project.run('--json', 'history', 'dns', 'never.example'))).toMatchObject({
       since: '2027-01-01',
