@@ -22,6 +22,7 @@ import {
 } from '../sql/difference.ts';
 import { literal } from '../sql/names.ts';
 import { broughtBy, versionOf } from '../sql/row-version.ts';
+import { historyNames } from '../sql/versions.ts';
 import { like, makePartVisible, type RowTarget, replicate } from '../staging/partition.ts';
 import type { Staging } from '../staging/staging.ts';
 import type { WorkState } from '../state/table-comment.ts';
@@ -158,9 +159,13 @@ export async function attachDelta(staging: Staging, tables: TargetTables, work: 
     staging.command(`ALTER TABLE ${tables.live} ATTACH PARTITION tuple() FROM ${from}`);
   await makePartVisible(staging, liveTarget(tables), 'delta', attach);
   if (tables.deletes || !tables.shared) await checkAttached(staging, { name: tables.name, table: tables.live }, work);
-  if (work.history != null) await keepVersions(staging, tables, work);
+  const kept = work.history != null;
+  if (kept) await keepVersions(staging, tables, work);
   await showChanges(staging, tables, work);
-  return lagging(staging, tables.name, broughtBy(work), 'delta');
+  const waitedFor = [tables.name, ...(kept ? [historyNames(tables.name).history] : [])];
+  const late = new Set<string>();
+  for (const name of waitedFor) for (const one of await lagging(staging, name, broughtBy(work), 'delta')) late.add(one);
+  return [...late];
 }
 
 async function showChanges(staging: Staging, tables: TargetTables, work: WorkState): Promise<void> {

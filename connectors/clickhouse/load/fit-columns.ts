@@ -2,7 +2,6 @@
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import type { Column } from '../../../src/types/index.ts';
 import { allOrFirstError } from '../server/all-or-first-error.ts';
-import { replaceView } from '../state/replace-view.ts';
 import type { Session } from '../server/session.ts';
 import { identifier, literal } from '../sql/names.ts';
 import {
@@ -16,6 +15,7 @@ import {
   tableKeys,
   VIEW_COMMENT,
 } from '../sql/schema.ts';
+import { replaceView } from '../state/replace-view.ts';
 import { commentOf, type LiveState, layoutOf } from '../state/table-comment.ts';
 
 interface TableOptions {

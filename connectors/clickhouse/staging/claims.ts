@@ -130,23 +130,36 @@ interface ClaimColumn {
   readonly nonce: string;
 }
 
-/** The one of the highest epoch. */
 async function readColumn(session: Session, place: StagingPlace): Promise<ClaimColumn | null> {
-  const columns = await columnsOf(session, place);
-  return columns.toSorted((a, b) => b.claim.epoch - a.claim.epoch)[0] ?? null;
+  return (await columnsOf(session, place))[0] ?? null;
 }
 
+/**
+ * Drops what is no claim: the first claim of a pipeline takes no other's place, so that its statement, carried out when its run was killed
+ * long ago, adds a column beside the claim that there is then.
+ */
+export async function dropStrayClaims(session: Session, place: StagingPlace): Promise<void> {
+  const [, ...strays] = await columnsOf(session, place);
+  for (const { claim } of strays) {
+    const column = identifier(columnOf(place, claim));
+    await session.define(`ALTER TABLE ${session.table(CLAIMS_TABLE)} DROP COLUMN IF EXISTS ${column}`);
+  }
+}
+
+/** The one that counts first: of the highest epoch, and of one epoch that which has gone on since it began. */
 async function columnsOf(session: Session, place: StagingPlace): Promise<ClaimColumn[]> {
   const found = await session.query<{ name: string; comment: string }>(
     `SELECT name, comment FROM system.columns
 WHERE database = {database:String} AND table = {table:String} AND startsWith(name, {prefix:String})`,
     { database: session.database, table: CLAIMS_TABLE, prefix: prefixOf(place) },
   );
-  return found.map(({ name, comment }) => {
+  const columns = found.map(({ name, comment }): ClaimColumn => {
     const [, epoch, phase] = name.split('/');
     const { home, work, nonce } = JSON.parse(comment) as Comment;
     return { claim: { epoch: Number(epoch), phase: phase as ClaimPhase, home, work }, nonce };
   });
+  const begins = ({ claim }: ClaimColumn): number => Number(claim.phase === 'loading');
+  return columns.sort((a, b) => b.claim.epoch - a.claim.epoch || begins(a) - begins(b));
 }
 
 /** A claim that this process has, as far as it knows. */

@@ -7,7 +7,7 @@ import { catchUp } from '../server/replicas.ts';
 import type { Session } from '../server/session.ts';
 import { CLAIMS_TABLE, HELD_TABLE, isReplicated, RUNS_TABLE } from '../sql/names.ts';
 import type { WorkState } from '../state/table-comment.ts';
-import { type Claim, readClaim } from './claims.ts';
+import { type Claim, dropStrayClaims, readClaim } from './claims.ts';
 import { claimantAtWork, ownerAtWork } from './owner.ts';
 import { dropSet, isRows, listSets, type StagingPlace, type StagingSet } from './staging-sets.ts';
 
@@ -37,7 +37,10 @@ export async function unfinishedSet(
   place: StagingPlace,
   table: string,
 ): Promise<UnfinishedSet | null> {
-  if (session.cluster !== null) await catchUpHome(session, table);
+  if (session.cluster !== null) {
+    await catchUpHome(session, table);
+    await dropStrayClaims(session, place);
+  }
   const unfinished = await findUnfinished(session, place);
   if (unfinished !== null && hasRows(unfinished)) return unfinished;
   const remains = await remainsOf(session, place, unfinished);

@@ -1,7 +1,6 @@
 /** The views on a table of versions, and the one of mode `append`. */
 import { createHash } from 'node:crypto';
 import type { Column } from '../../../src/types/index.ts';
-import { replaceView } from '../state/replace-view.ts';
 import type { Session } from '../server/session.ts';
 import {
   createVersionsView,
@@ -14,6 +13,7 @@ import {
   versionsViewComment,
 } from '../sql/versions.ts';
 import { type TableFacts, tableFacts } from '../state/live-table.ts';
+import { replaceView } from '../state/replace-view.ts';
 import type { HistoryTable } from './record.ts';
 
 /** A live table that has such views. */
