@@ -119,6 +119,7 @@ test('with a token everything but /healthz asks for it, as a bearer or by a cook
     }
     expect((await ask(worker, `/api/status?token=${TOKEN}`, { headers })).status).toBe(401);
     expect((await ask(worker, '/api/pipelines/dns/sync', { method: 'POST', headers })).status).toBe(401);
+    expect((await ask(worker, '/api/pipelines/dns/history?domain=a.example', { headers })).status).toBe(401);
     const bearer = { ...headers, authorization: `Bearer ${TOKEN}` };
     expect((await ask(worker, '/api/status', { headers: bearer })).status).toBe(200);
     // The token does not help a page of somebody else.
