@@ -55,6 +55,8 @@ export interface Measured extends Finished {
 
 export interface SyncOptions {
   readonly mode?: 'sync' | 'replace';
+  /** Of mode sync: keep the versions of rows. */
+  readonly history?: boolean;
   /** More of the command line. */
   readonly args?: readonly string[];
 }
@@ -139,14 +141,14 @@ export async function withBench(
           await sleep(1000);
         }
       },
-      sync: async (dataset, { mode = 'sync', args = [] } = {}) => {
+      sync: async (dataset, { mode = 'sync', history = false, args = [] } = {}) => {
         const config = join(work, 'domainsync.yaml');
         await writeFile(
           config,
           `service: { url: '${sandbox.url}', apiKey: '${sandbox.key}' }
 clickhouse: { url: 'embedded:${join(work, 'clickhouse')}', database: bench }
 dataDir: '${join(work, 'data')}'
-pipelines: { bench: { dataset: ${dataset}, to: { clickhouse: { table: bench, mode: ${mode} } } } }
+pipelines: { bench: { dataset: ${dataset}, to: { clickhouse: { table: bench, mode: ${mode}${history ? ', history: true' : ''} } } } }
 `,
         );
         const before = serverUsage();

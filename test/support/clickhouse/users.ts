@@ -5,9 +5,11 @@ export interface UserOptions {
   readonly settings?: string;
   /** XML of what the user may use up in an hour, such as <queries>. */
   readonly quota?: string;
+  /** What the user may do; by default everything. */
+  readonly grants?: readonly string[];
 }
 
-/** Users without a password who may do everything, each with a profile and a quota of the same name. */
+/** Users without a password, each with a profile and a quota of the same name. */
 export function usersXml(users: Readonly<Record<string, UserOptions>>): string {
   const of = (part: (name: string, user: UserOptions) => string): string =>
     Object.entries(users)
@@ -18,7 +20,8 @@ export function usersXml(users: Readonly<Record<string, UserOptions>>): string {
 <users>${of(
     (
       name,
+      { grants = ['GRANT ALL ON *.*'] },
     ) => `<password></password><networks><ip>127.0.0.1</ip></networks><profile>${name}</profile><quota>${name}</quota>
-<grants><query>GRANT ALL ON *.*</query></grants>`,
+<grants>${grants.map((grant) => `<query>${grant}</query>`).join('')}</grants>`,
   )}</users>`;
 }

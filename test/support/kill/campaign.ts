@@ -11,7 +11,7 @@ import type { Draw } from './misfortune.ts';
 import { type Sightings, startReader } from './reader.ts';
 import { drawStrike, strikeText } from './schedule.ts';
 import { differences, type EndState, endState, type Mode } from './state.ts';
-import { type StruckRun, struckRun } from './strike.ts';
+import { isRightEnd, outcomeOf, type StruckRun, struckRun } from './strike.ts';
 
 export interface CampaignOptions {
   /** The first round's; the next ones count on, so that each can be played again as a first. */
@@ -232,15 +232,4 @@ class Campaign {
     this.#figures.statesSeen += seen.length;
     this.#faults.push(...faults);
   }
-}
-
-function outcomeOf({ hit, finished: { code, signal, stdout, stderr } }: StruckRun): string {
-  const end = signal ?? `${code} ${(code === 0 ? stdout : stderr).trim().split('\n')[0]}`;
-  return `${hit === null ? 'missed' : `hit ${hit.slice(0, 120)}`}; ${end}`;
-}
-
-/** A run that was killed, that went on to its end, or that says that ClickHouse failed it. */
-function isRightEnd({ hit, finished: { code, signal }, killedDomainsync }: StruckRun): boolean {
-  if (signal !== null) return killedDomainsync;
-  return code === 0 || (code === 8 && hit !== null);
 }

@@ -26,6 +26,18 @@ export async function struckRun(project: ServerProject, strike: Strike): Promise
   return { finished, hit: blow.hit, killedDomainsync: blow.killedDomainsync, killedClickHouse: blow.killedClickHouse };
 }
 
+/** What was hit and how the run ended, in a line. */
+export function outcomeOf({ hit, finished: { code, signal, stdout, stderr } }: StruckRun): string {
+  const end = signal ?? `${code} ${(code === 0 ? stdout : stderr).trim().split('\n')[0]}`;
+  return `${hit === null ? 'missed' : `hit ${hit.slice(0, 120)}`}; ${end}`;
+}
+
+/** A run that was killed, that went on to its end, or that says that ClickHouse failed it. */
+export function isRightEnd({ hit, finished: { code, signal }, killedDomainsync }: StruckRun): boolean {
+  if (signal !== null) return killedDomainsync;
+  return code === 0 || (code === 8 && hit !== null);
+}
+
 const LAST = /^INSERT INTO \S+domainsync_runs/;
 
 class Blow {

@@ -12,7 +12,8 @@ const TIMES = [
   'expires_at',
   'changed_at',
 ];
-const MAPS = ['technologies', 'dns_records', 'social_networks', 'unparsed'];
+/** Columns of maps. */
+export const MAPS = ['technologies', 'dns_records', 'social_networks', 'unparsed'];
 
 /** Lossless: times as milliseconds, maps as lists of their keys and values in the order in which they are stored. */
 function selected(column: string): string {

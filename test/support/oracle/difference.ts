@@ -39,7 +39,8 @@ export function differenceOf(before: ExpectedFile, after: ExpectedFile): Expecte
   return { changes, inserted, updated, deleted: count('delete'), unchanged };
 }
 
-function differing(a: ExpectedRow, b: ExpectedRow): string[] {
+/** Columns of which the values differ. */
+export function differing(a: ExpectedRow, b: ExpectedRow): string[] {
   return COLUMN_NAMES.filter((name) => canonical(a[name]) !== canonical(b[name])).toSorted();
 }
 
