@@ -20,7 +20,7 @@ interface SyncFlags {
   readonly fileDate?: string;
 }
 
-/** `sync`, `check`, `status`, `rollback`, `rejects`. */
+/** `sync`, `check`, `status`, `rollback`, `rejects`, `history`. */
 export function registerPipelineCommands(program: Command, run: RunCommand): void {
   program
     .command('sync')
@@ -64,6 +64,14 @@ export function registerPipelineCommands(program: Command, run: RunCommand): voi
     .description('rejected lines, newest first')
     .argument('[pipeline]')
     .action((name: string | undefined) => run(false, (app) => rejectsCommand(app, name)));
+  program
+    .command('history')
+    .description('what was known of a domain and when, where the table keeps versions (history: true)')
+    .argument('<pipeline>')
+    .argument('<domain>')
+    .action((name: string, domain: string) =>
+      run(false, async (app) => (await import('./commands/history.ts')).historyCommand(app, name, domain)),
+    );
 }
 
 /**

@@ -22,6 +22,7 @@ import {
 } from '../sql/difference.ts';
 import { literal } from '../sql/names.ts';
 import { broughtBy, versionOf } from '../sql/row-version.ts';
+import { historyNames } from '../sql/versions.ts';
 import { like, makePartVisible, type RowTarget, replicate } from '../staging/partition.ts';
 import type { Staging } from '../staging/staging.ts';
 import type { WorkState } from '../state/table-comment.ts';
@@ -68,7 +69,7 @@ export async function buildDelta(
   } else {
     // The feed reads mostly the live table, and works with any number of parts of the delta.
     await allOrFirstError(delta, fillBefore(staging, what));
-    await allOrFirstError(staging.mergeToOnePart('delta'), buildChanges(staging, feed, what));
+    await allOrFirstError(staging.mergeToOnePart('delta'), buildChanges(staging, feedTarget(tables, feed), what));
   }
   return countDifferences(staging, (await applied.landed).rows);
 }
@@ -128,10 +129,10 @@ async function fillBefore(staging: Staging, { names, context, ranges }: RangedCo
 
 async function buildChanges(
   staging: Staging,
-  feed: string,
+  feed: RowTarget,
   { names, context, ranges }: RangedComparison,
 ): Promise<void> {
-  await staging.recreate('changes', like(staging, feedTarget(feed)));
+  await staging.recreate('changes', like(staging, feed));
   for (const range of ranges) await staging.command(insertChanges(names, context, range));
   await staging.mergeToOnePart('changes');
 }
@@ -140,7 +141,7 @@ async function buildChanges(
 export async function replicateDelta(staging: Staging, tables: TargetTables, work: WorkState): Promise<void> {
   const feed = changeFeedOf(tables, work);
   await replicate(staging, liveTarget(tables), 'delta', 'tuple()');
-  if (feed !== null) await replicate(staging, feedTarget(feed), 'changes', feedPartition(work));
+  if (feed !== null) await replicate(staging, feedTarget(tables, feed), 'changes', feedPartition(work));
 }
 
 /** The partition of a file's changes. */
@@ -158,9 +159,13 @@ export async function attachDelta(staging: Staging, tables: TargetTables, work: 
     staging.command(`ALTER TABLE ${tables.live} ATTACH PARTITION tuple() FROM ${from}`);
   await makePartVisible(staging, liveTarget(tables), 'delta', attach);
   if (tables.deletes || !tables.shared) await checkAttached(staging, { name: tables.name, table: tables.live }, work);
-  if (work.history != null) await keepVersions(staging, tables, work);
+  const kept = work.history != null;
+  if (kept) await keepVersions(staging, tables, work);
   await showChanges(staging, tables, work);
-  return lagging(staging, tables.name, broughtBy(work), 'delta');
+  const waitedFor = [tables.name, ...(kept ? [historyNames(tables.name).history] : [])];
+  const late = new Set<string>();
+  for (const name of waitedFor) for (const one of await lagging(staging, name, broughtBy(work), 'delta')) late.add(one);
+  return [...late];
 }
 
 async function showChanges(staging: Staging, tables: TargetTables, work: WorkState): Promise<void> {
@@ -168,7 +173,7 @@ async function showChanges(staging: Staging, tables: TargetTables, work: WorkSta
   if (changes === null) return;
   if ((await staging.number(`SELECT count() AS n FROM ${staging.part(staging.shown('changes'))}`)) === 0) return;
   const partition = feedPartition(work);
-  const feed = feedTarget(changes);
+  const feed = feedTarget(tables, changes);
   const replace = (from: string): Promise<void> =>
     staging.repeatable(`ALTER TABLE ${feed.table} REPLACE PARTITION ${partition} FROM ${from}`);
   await makePartVisible(staging, feed, 'changes', replace);

@@ -186,7 +186,19 @@ async function refuseForeign(session: Session, options: PrepareOptions): Promise
   const found = await session.query<{ name: string; engine: string; comment: string }>(
     `SELECT name, engine, comment FROM system.tables
 WHERE database = {database:String} AND name IN {names:Array(String)}`,
-    { database, names: [table, view, feed, previous, ...views, RUNS_TABLE, REJECTS_TABLE, HELD_TABLE] },
+    {
+      database,
+      names: [
+        table,
+        view,
+        feed,
+        previous,
+        ...(history ? Object.values(versions) : []),
+        RUNS_TABLE,
+        REJECTS_TABLE,
+        HELD_TABLE,
+      ],
+    },
   );
   // Of a cluster's tables it counts first whose they are: a stranger's need not be made replicated.
   if (session.cluster === null) refuseMisplacedTables(session, found);

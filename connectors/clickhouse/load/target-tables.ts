@@ -24,13 +24,19 @@ export interface TargetTables {
 }
 
 /** The live table, as rows are moved into it. */
-export function liveTarget({ live, mode, columns }: Pick<TargetTables, 'live' | 'mode' | 'columns'>): RowTarget {
-  return { table: live, columns: loadedColumns(mode, columns), plain: engineAndKeys(mode) };
+export function liveTarget(tables: Pick<TargetTables, 'name' | 'live' | 'mode' | 'columns'>): RowTarget {
+  const { name, live, mode, columns } = tables;
+  return { name, table: live, columns: loadedColumns(mode, columns), plain: engineAndKeys(mode) };
 }
 
-/** The change feed, likewise. */
-export function feedTarget(table: string): RowTarget {
-  return { table, columns: CHANGES_COLUMNS.map(({ name }) => name), plain: `ENGINE = MergeTree ${CHANGES_KEYS}` };
+/** The change feed, likewise. @param table of changeFeedOf */
+export function feedTarget({ name }: Pick<TargetTables, 'name'>, table: string): RowTarget {
+  return {
+    name: `${name}_changes`,
+    table,
+    columns: CHANGES_COLUMNS.map(({ name }) => name),
+    plain: `ENGINE = MergeTree ${CHANGES_KEYS}`,
+  };
 }
 
 /** The change feed that a load writes to; null: none. A first load of a source records no changes (docs/contract.md, "ClickHouse"). */

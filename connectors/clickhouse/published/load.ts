@@ -75,7 +75,7 @@ export class PublishedIndexLoad implements PublishedLoad {
     await verifyRows(staging);
     const index = staging.table(this.#index);
     const plain = engineAndKeys('sync');
-    const target = { table: index, columns: sql.INDEX_COLUMNS.map(({ name }) => name), plain };
+    const target = { name: this.#index, table: index, columns: sql.INDEX_COLUMNS.map(({ name }) => name), plain };
     const different = await countLanded(staging);
     await buildReplacement(staging, target, 'sync', work, different);
     const plan = await staging.recreate(sql.PARTS.plan, null);

@@ -2,6 +2,7 @@
 import { DomainsyncError } from '../../../src/common/errors.ts';
 import { CLAIMS_TABLE, HELD_TABLE, identifier, REJECTS_TABLE, RUNS_TABLE, stagingTable } from '../sql/names.ts';
 import type { TableMode } from '../sql/schema.ts';
+import { historyNames } from '../sql/versions.ts';
 import { refuseUndefinedDatabase } from './definitions.ts';
 import { SERVER_CODES, serverCode } from './errors.ts';
 import { askReplicas } from './replicas.ts';
@@ -12,6 +13,8 @@ interface RightsOptions {
   readonly table: string;
   readonly mode: TableMode;
   readonly changes: boolean;
+  /** Versions are kept. */
+  readonly history: boolean;
 }
 
 /** Rights on one object, as GRANT names them. */
@@ -92,7 +95,7 @@ async function seesDatabase(session: Session): Promise<boolean> {
   return (await session.query(sql, { database: session.database })).length > 0;
 }
 
-function neededRights(session: Session, { pipeline, table, mode, changes }: RightsOptions): Needed[] {
+function neededRights(session: Session, { pipeline, table, mode, changes, history }: RightsOptions): Needed[] {
   const ofTable = (name: string, rights: readonly string[]): Needed => {
     return { rights, on: session.table(name), grantedOn: `${identifier(session.database)}.*` };
   };
@@ -114,6 +117,12 @@ function neededRights(session: Session, { pipeline, table, mode, changes }: Righ
   if (session.cluster !== null) needed.push(...neededOnCluster(session, pipeline));
   if (mode === 'replace') needed.push(ofTable(`${table}_previous`, MOVED));
   if (mode === 'sync' && changes) needed.push(ofTable(`${table}_changes`, REPLACED));
+  if (history) {
+    const { history: versions, ...views } = historyNames(table);
+    needed.push({ ...staging, rights: ['ALTER DELETE'] }, ofTable(versions, [...MOVED, 'ALTER MODIFY COMMENT']));
+    for (const view of Object.values(views)) needed.push(ofTable(view, ['CREATE VIEW', 'DROP VIEW']));
+    needed.push({ rights: ['SELECT'], on: 'system.processes', grantedOn: 'system.processes' });
+  }
   return needed;
 }
 

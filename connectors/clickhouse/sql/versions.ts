@@ -97,6 +97,9 @@ WHERE has(k.versions, h._version)
 SETTINGS ${IN_ORDER}`;
 }
 
+/** Links are to be read as they are, whatever a reader has set. */
+const PLAIN_JSON = 'output_format_json_escape_forward_slashes = 0';
+
 /** One row for each changed column of the updates in a change feed, with its value before and after. */
 export function selectChangesValues(history: string, changes: string, columns: readonly Column[]): string {
   const compared = columns.filter(({ kind }) => kind !== 'domain');
@@ -124,7 +127,7 @@ export function selectChangesValues(history: string, changes: string, columns: r
   GROUP BY ${keys}
 )
 ARRAY JOIN columns AS \`column\`, olds AS old, news AS new
-SETTINGS ${IN_ORDER}`;
+SETTINGS ${IN_ORDER}, ${PLAIN_JSON}`;
 }
 
 /** A value as text; null stays null. */

@@ -5,13 +5,16 @@
  */
 import { SERVER_CODES, serverCode } from '../server/errors.ts';
 import { awaitReplicas, havingRows } from '../server/replicas.ts';
-import { identifier } from '../sql/names.ts';
+import { identifier, type StagingPart } from '../sql/names.ts';
 import { ownColumns, type TableMode } from '../sql/schema.ts';
+import { differencesFrom } from './definitions.ts';
 import type { Staging } from './staging.ts';
 
 /** A table that takes rows. */
 export interface RowTarget {
-  /** Qualified and quoted. */
+  /** Bare. */
+  readonly name: string;
+  /** The same, qualified and quoted. */
   readonly table: string;
   /** Columns that a load fills. Any other column is the user's, and gets its default. */
   readonly columns: readonly string[];
@@ -84,7 +87,7 @@ export async function makePartVisible(
     if (!isIncompatible(error)) throw error;
     if (staging.cluster !== null) {
       // Never another part: that this one was attached before is known by its content (docs/decisions/0009-cluster.md).
-      await fitDefinition(staging, target, from);
+      await fitDefinition(staging, target, staging.shown(part));
       await show(from);
       return;
     }
@@ -95,19 +98,11 @@ export async function makePartVisible(
   }
 }
 
-/** Gives a replicated staging table the columns of its target: a definition alone changes no part where a column is added. */
-async function fitDefinition(staging: Staging, { table }: RowTarget, from: string): Promise<void> {
-  const columnsOf = async (of: string): Promise<Map<string, string>> => {
-    const rows = await staging.query<{ name: string; type: string }>(`DESCRIBE TABLE ${of}`);
-    return new Map(rows.map(({ name, type }) => [name, type]));
-  };
-  const [wanted, has] = [await columnsOf(table), await columnsOf(from)];
-  const added = [...wanted]
-    .filter(([name]) => !has.has(name))
-    .map(([name, type]) => `ADD COLUMN ${identifier(name)} ${type}`);
-  const dropped = [...has.keys()].filter((name) => !wanted.has(name)).map((name) => `DROP COLUMN ${identifier(name)}`);
-  const changes = [...added, ...dropped];
-  if (changes.length > 0) await staging.define(`ALTER TABLE ${from} ${changes.join(', ')}`);
+/** Gives a replicated staging table the definition of its target, which alone changes no part where something is added. */
+async function fitDefinition(staging: Staging, target: RowTarget, part: StagingPart): Promise<void> {
+  const { add, drop } = await differencesFrom(staging, staging.partName(part), target.name);
+  const changes = [...drop, ...add];
+  if (changes.length > 0) await staging.define(`ALTER TABLE ${staging.part(part)} ${changes.join(', ')}`);
 }
 
 /** Rows as they are: none is replaced, and delete marks stay. */

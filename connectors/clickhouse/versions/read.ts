@@ -39,7 +39,7 @@ export async function historyStatus(
   kept: boolean,
 ): Promise<HistoryStatus | null> {
   const history = await readHistory(session, table).catch((error: unknown) => {
-    if (!kept && error instanceof DomainsyncError && error.code === 'DESTINATION_FOREIGN_TABLE') return null;
+    if (error instanceof DomainsyncError && error.code === 'DESTINATION_FOREIGN_TABLE') return null;
     throw error;
   });
   if (history === null) return null;

@@ -20,8 +20,13 @@ export interface KeptTable extends ViewedTable {
 
 /** The table of versions, as rows are moved into it. */
 export function historyTarget(staging: Staging, { name, columns }: KeptTable): RowTarget {
-  const table = staging.table(historyNames(name).history);
-  return { table, columns: loadedColumns('sync', columns), plain: engineAndKeys('replace') };
+  const { history } = historyNames(name);
+  return {
+    name: history,
+    table: staging.table(history),
+    columns: loadedColumns('sync', columns),
+    plain: engineAndKeys('replace'),
+  };
 }
 
 /**

@@ -30,6 +30,10 @@ export interface DemoApp {
   close(): Promise<void>;
 }
 
+/** The rows of one domain whose registrar changed, as they were on each date. */
+const PAST = `SELECT domain, registrar, valid_from, valid_to FROM demo.domains_versions
+WHERE domain = (SELECT min(domain) FROM demo.domains_changes_values WHERE column = 'registrar') ORDER BY valid_from`;
+
 const TRY =
   "SELECT tld_suffix, count() AS domains, countIf(mapContains(technologies, 'WordPress')) AS wordpress FROM demo.domains_live GROUP BY tld_suffix ORDER BY domains DESC LIMIT 5";
 
@@ -81,7 +85,16 @@ async function tour(
     changes.map((row) => [row.op, Number(row.n), row.example, row.columns]),
     out,
   );
-  out.write(`\n5. A query to try, on the view demo.domains_live:\n\n${TRY}\n\n`);
+  out.write(`\n5. What was before is still known, since the table has history: true.\n\n${PAST}\n\n`);
+  const past = await demo.query<{ domain: string; registrar: string; valid_from: string; valid_to: string | null }>(
+    PAST,
+  );
+  printTable(
+    ['domain', 'registrar', 'from', 'to'],
+    past.map((row) => [row.domain, row.registrar, row.valid_from, row.valid_to ?? '']),
+    out,
+  );
+  out.write(`\n6. A query to try, on the view demo.domains_live:\n\n${TRY}\n\n`);
   const rows = await demo.query<{ tld_suffix: string; domains: string; wordpress: string }>(TRY);
   printTable(
     ['tld_suffix', 'domains', 'wordpress'],
@@ -110,5 +123,6 @@ pipelines:
     to:
       clickhouse:
         table: domains
+        history: true # every version of a row, for domains_asof and domains_versions
 `;
 }

@@ -8,9 +8,9 @@ import type { ColumnKind, Target } from '../../types/index.ts';
 import type { App } from '../app.ts';
 import { printJson, type TextSink } from '../output.ts';
 import { redacted } from '../redacted-output.ts';
+import { checkPath, saveRows } from '../save-rows.ts';
 import { fieldsOf, printRecords, roomFor } from '../service-records.ts';
 import { readSample, type Sample } from './sample-rows.ts';
-import { checkPath, saveRows } from './save-rows.ts';
 
 /** How many rows are shown: as many as a sample of a slice has (docs/service.md, "Limits"). */
 const ROWS_SHOWN = 20;

@@ -5,6 +5,7 @@ import { printable } from '../../common/printable.ts';
 import { snapshotDocument } from '../../pipeline/snapshot-document.ts';
 import type { DestinationStatus, LoadedSnapshot, RecordedReject } from '../../types/index.ts';
 import type { App } from '../app.ts';
+import { historyStatusText } from '../history-text.ts';
 import { printJson, printTable } from '../output.ts';
 import { replicaText } from '../replicas.ts';
 import { selectPipelines } from '../select-pipelines.ts';
@@ -51,6 +52,9 @@ export async function statusCommand(app: App, names: readonly string[]): Promise
     if (cluster === undefined) continue;
     const replicas = cluster.replicas.map(replicaText).join('; ');
     app.out.write(`${printable(`${pipeline}: ${object} in the cluster ${cluster.name}: ${replicas}`)}\n`);
+  }
+  for (const { pipeline, history } of statuses) {
+    if (history !== undefined) app.out.write(`${printable(`${pipeline}: ${historyStatusText(history)}`)}\n`);
   }
   for (const { pipeline, object, held, into } of left) {
     const what =

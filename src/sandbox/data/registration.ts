@@ -35,7 +35,7 @@ export function registrationOf(world: World, index: number, life: Life, domain: 
   const expiresDay = world.firstDay + 20 + random.below(700) + 365 * renewals;
   const earlier = random.chance(0.2) ? null : world.firstDay - 40 - random.below(300);
   const changedDay = renewals > 0 ? checkedDay(world, life.renewedAt, 0) : earlier;
-  const registrar = random.chance(0.04) ? null : random.pick(REGISTRARS);
+  const registrar = random.chance(0.04) ? null : afterTransfers(world, index, renewals, random.pick(REGISTRARS));
   // Some countries' registries publish no dates.
   const silent = tld === 'de' || random.chance(0.03);
   const method = random.chance(0.7) ? 'rdap' : 'whois';
@@ -53,6 +53,16 @@ export function registrationOf(world: World, index: number, life: Life, domain: 
     record: full ? recordOf(random, method, domain, registrar, createdDay, expiresDay) : null,
     status: random.chance(0.97) ? 'success' : random.pick(['not_found', 'timeout', 'rate_limited']),
   };
+}
+
+/** The registrar after so many changes of the registration, of which every third or so takes the domain to another one. */
+function afterTransfers(world: World, index: number, renewals: number, first: string): string {
+  let registrar = first;
+  for (let renewal = 1; renewal <= renewals; renewal += 1) {
+    const bits = hash(world.seed, index, STREAM.transfer, renewal);
+    if (bits % 3 === 0) registrar = REGISTRARS[Math.floor(bits / 3) % REGISTRARS.length] ?? registrar;
+  }
+  return registrar;
 }
 
 function recordOf(

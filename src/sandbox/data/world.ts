@@ -76,7 +76,18 @@ export function indexCount(world: World, snapshot: number): number {
 }
 
 /** Streams of random numbers, one for each purpose of a hash. */
-export const STREAM = { life: 1, mask: 2, share: 3, registered: 4, name: 5, web: 6, dns: 7, rank: 8, registration: 9 };
+export const STREAM = {
+  life: 1,
+  mask: 2,
+  share: 3,
+  registered: 4,
+  name: 5,
+  web: 6,
+  dns: 7,
+  rank: 8,
+  registration: 9,
+  transfer: 10,
+};
 
 /**
  * How often each column group has changed so far, and the snapshot of its last check (0: the first snapshot or earlier).

@@ -10,7 +10,18 @@ interface Asset {
 }
 
 /** The parts of the page: the module, its imports, the styles, and the plot library. */
-const OWN = ['app.js', 'card.js', 'runs.js', 'dom.js', 'format.js', 'plots.js', 'rejects.js', 'style.css', 'icon.svg'];
+const OWN = [
+  'app.js',
+  'card.js',
+  'runs.js',
+  'dom.js',
+  'format.js',
+  'plots.js',
+  'rejects.js',
+  'history.js',
+  'style.css',
+  'icon.svg',
+];
 const OF_UPLOT = { 'uplot.js': 'uPlot.esm.js', 'uplot.css': 'uPlot.min.css' };
 
 const TYPES: Readonly<Record<string, string>> = {

@@ -4,6 +4,7 @@ import { bodyLimit } from 'hono/body-limit';
 import { HTTPException } from 'hono/http-exception';
 import { streamSSE } from 'hono/streaming';
 import { asDomainsyncError } from '../../common/errors.ts';
+import { type HistoryDocument, historyEvents } from '../../pipeline/history-document.ts';
 import type { RecordedReject } from '../../types/index.ts';
 import type { StatusDocument } from '../state/status.ts';
 import type { Assets } from './assets.ts';
@@ -22,6 +23,8 @@ export interface Backend {
   sync(name: string): Promise<void>;
   /** The newest rejected lines. @throws DESTINATION_* */
   rejects(name: string, limit: number): Promise<readonly RecordedReject[]>;
+  /** What is known of a domain. @throws USAGE where no versions are kept or no domain is named, DESTINATION_* */
+  history(name: string, domain: string): Promise<HistoryDocument>;
   /** Removes secrets from a text. */
   redact(text: string): string;
 }
@@ -66,7 +69,7 @@ export function createRoutes(options: RouteOptions): Hono {
   app.onError((error, context) => {
     if (error instanceof HTTPException) return context.json({ error: error.message }, error.status);
     const { code, message, hint } = asDomainsyncError(error);
-    return json(context, backend, { error: message, code, hint }, 503);
+    return json(context, backend, { error: message, code, hint }, code === 'USAGE' ? 400 : 503);
   });
   return app;
 }
@@ -135,6 +138,12 @@ function addApi(app: Hono, { backend, broadcaster, token }: RouteOptions): void 
       rejects: rejects.map((reject) => ({ ...reject, raw: reject.raw.slice(0, RAW_CHARACTERS) })),
     });
   });
+  app.get('/api/pipelines/:name/history', async (context) => {
+    const name = context.req.param('name');
+    if (!backend.hasPipeline(name)) return unknown(context);
+    const history = await backend.history(name, context.req.query('domain') ?? '');
+    return json(context, backend, { ...history, events: historyEvents(history, backend.redact) });
+  });
   app.get('/api/events', (context) => {
     if (broadcaster.listeners >= MOST_LISTENERS) return context.json({ error: 'Too many pages are open' }, 503);
     return streamSSE(context, async (stream) => {
@@ -154,7 +163,7 @@ function unknown(context: Context): Response {
   return context.json({ error: 'There is no pipeline of that name' }, 404);
 }
 
-function json(context: Context, backend: Backend, document: unknown, status: 200 | 202 | 503 = 200): Response {
+function json(context: Context, backend: Backend, document: unknown, status: 200 | 202 | 400 | 503 = 200): Response {
   return context.body(text(backend, document), status, { 'content-type': 'application/json; charset=utf-8' });
 }
 

@@ -1,5 +1,7 @@
 /** Connects the HTTP server to its data. */
 import { DomainsyncError } from '../../common/errors.ts';
+import type { Pipeline } from '../../pipeline/context.ts';
+import { readHistory } from '../../pipeline/read-history.ts';
 import type { RecordedReject } from '../../types/index.ts';
 import type { CurrentSetup } from '../current-setup.ts';
 import { within } from '../deadline.ts';
@@ -78,7 +80,8 @@ function createBackend(
       if (open === null || !links.state().ready) throw unavailable();
       await within(ANSWER_MS, stop, unavailable, () => addSync(open, { pipeline, reason: 'asked' }));
     },
-    rejects: (name, limit) => rejects(current, name, limit, stop),
+    rejects: (name, limit) => asked(current, name, stop, (pipeline, signal) => rejects(pipeline, limit, signal)),
+    history: (name, domain) => asked(current, name, stop, (pipeline, signal) => readHistory(pipeline, domain, signal)),
   };
 }
 
@@ -95,28 +98,32 @@ async function health(current: CurrentSetup, links: RedisLinks, cache: StatusCac
   return { ok: redis && Object.values(destinations).every(Boolean), redis, destinations };
 }
 
-async function rejects(
+/** Asks a pipeline's destinations for something, with a deadline. */
+async function asked<T>(
   current: CurrentSetup,
   name: string,
-  limit: number,
   stop: AbortSignal,
-): Promise<readonly RecordedReject[]> {
+  body: (pipeline: Pipeline, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const use = current.take();
   const late = (): DomainsyncError =>
     new DomainsyncError('DESTINATION_UNREACHABLE', `the destination did not answer within ${ANSWER_MS / 1000} s`);
   try {
     const pipeline = use.setup.pipelines.find((one) => one.name === name);
-    return await within(ANSWER_MS, stop, late, async (signal) => {
-      const found: RecordedReject[] = [];
-      for (const destination of (await pipeline?.handle.destinations(signal)) ?? []) {
-        found.push(...(await destination.rejects(limit, signal)));
-        await destination.close();
-      }
-      return found.slice(0, limit);
-    });
+    if (pipeline === undefined) throw new DomainsyncError('USAGE', 'there is no pipeline of that name any more');
+    return await within(ANSWER_MS, stop, late, (signal) => body(pipeline.handle, signal));
   } finally {
     use.done();
   }
+}
+
+async function rejects(pipeline: Pipeline, limit: number, signal: AbortSignal): Promise<readonly RecordedReject[]> {
+  const found: RecordedReject[] = [];
+  for (const destination of await pipeline.destinations(signal)) {
+    found.push(...(await destination.rejects(limit, signal)));
+    await destination.close();
+  }
+  return found.slice(0, limit);
 }
 
 function unavailable(): DomainsyncError {

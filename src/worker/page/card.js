@@ -1,6 +1,7 @@
 /** One pipeline on the page. Its elements are created once and updated in place, so focus and selection survive. */
 import { announce, h, setText } from './dom.js';
 import { bytes, duration, moment, number, relative } from './format.js';
+import { historyFacts, historySearch } from './history.js';
 import { Plot } from './plots.js';
 import { showRejects } from './rejects.js';
 import { runsTable } from './runs.js';
@@ -46,6 +47,7 @@ export class Card {
       h('summary', {}, 'Runs'),
       h('div', { className: 'scroll' }),
     );
+    this.search = historySearch(name);
     const title = h('h2', { id: `pipeline-${name}` }, name);
     this.element = h(
       'section',
@@ -54,6 +56,7 @@ export class Card {
       this.progress,
       this.trouble,
       this.facts,
+      this.search,
       this.plots,
       this.runs,
     );
@@ -71,6 +74,9 @@ export class Card {
     const rejected = Math.max(0, ...status.destinations.map((one) => one.rejected));
     this.rejects.hidden = rejected === 0;
     setText(this.rejects, `${number(rejected)} rejected ${rejected === 1 ? 'line' : 'lines'}`);
+    const keeps = status.destinations.some((one) => one.history?.kept);
+    // A destination that does not answer for a moment must not take the box from under what somebody types.
+    if (keeps || status.destinationError === null) this.search.hidden = !keeps;
     this.showTrouble(now);
     this.showRun(status.run);
     this.showHistory(status);
@@ -83,12 +89,12 @@ export class Card {
     if (status === null) return;
     /** @type {[string, string, string][]} name, text, and tooltip */
     const facts = status.destinations.flatMap((one) => {
-      const { destination, object, held, ageSeconds } = one;
+      const { destination, object, held, ageSeconds, history } = one;
       // Destinations that do not answer are missing from the list.
       const several = status.destinations.length > 1 || status.destinationError !== null;
       const of = several ? ` (${destination})` : '';
       const replicas = replicaFacts(one, of, status.lagging?.[destination] ?? []);
-      if (held === null) return [[`Holds${of}`, 'nothing yet', object], ...replicas];
+      if (held === null) return [[`Holds${of}`, 'nothing yet', object], ...historyFacts(history, of), ...replicas];
       const age = ageSeconds === null ? 'not known' : duration(ageSeconds);
       const part =
         held.partial === undefined ? '' : `, ${number(held.partial.sent)} of ${number(held.partial.of)} messages`;
@@ -97,6 +103,7 @@ export class Card {
         [`Age${of}`, age, 'since the day of the file began'],
         [`Rows${of}`, number(held.rows), ''],
         [`Loaded${of}`, relative(held.loadedAt, now), moment(held.loadedAt)],
+        ...historyFacts(history, of),
         ...replicas,
       ]);
     });

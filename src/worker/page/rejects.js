@@ -12,8 +12,8 @@ export async function showRejects(pipeline) {
   dialog.replaceChildren(
     h(
       'header',
-      { className: 'rejects-head' },
-      h('h2', { id: 'rejects-title', className: 'rejects-title' }, `Rejected lines of ${pipeline}`),
+      { className: 'dialog-head' },
+      h('h2', { id: 'rejects-title', className: 'dialog-title' }, `Rejected lines of ${pipeline}`),
       close,
     ),
     body,

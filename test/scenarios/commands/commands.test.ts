@@ -23,7 +23,17 @@ test('--help and --version, and what is not understood', async () => {
     expect(await project.run('--version')).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: '' });
     const help = await project.run('--help');
     expect([help.code, help.stderr]).toEqual([0, '']);
-    for (const command of ['demo', 'check', 'sync', 'status', 'rejects', 'sandbox', 'clickhouse', 'worker']) {
+    for (const command of [
+      'demo',
+      'check',
+      'sync',
+      'status',
+      'rejects',
+      'history',
+      'sandbox',
+      'clickhouse',
+      'worker',
+    ]) {
       expect(help.stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
     }
     const own = await project.run('sync', '--help');

@@ -28,6 +28,15 @@ function expectTour(project: Project, { code, stdout, stderr }: Finished): void 
   const changes = [...stdout.matchAll(/^(insert|update|delete) +([\d,]+) /gm)].map(([, op, n]) => [op, number(n)]);
   expect(Object.fromEntries(changes)).toEqual({ insert: inserted, update: updated, delete: deleted });
   expect(stdout).toContain('FROM demo.domains_live');
+  const versions = [...stdout.matchAll(/^(\S+) +(\S.*\S) +(2026-01-15|2026-01-16) *(2026-01-16)?$/gm)].map((found) =>
+    found.slice(1),
+  );
+  const [[domain = '', then] = [], [, now] = []] = versions;
+  expect(versions).toEqual([
+    [domain, then, '2026-01-15', '2026-01-16'],
+    [domain, now, '2026-01-16', undefined],
+  ]);
+  expect(now).not.toBe(then);
   expect(stdout).toMatch(/^com +[\d,]+ +[\d,]+$/m);
   expect(stdout).toContain(`npx domainsync clickhouse --config ${join(demoIn(project), 'domainsync.yaml')}`);
 }

@@ -119,6 +119,7 @@ test('with a token everything but /healthz asks for it, as a bearer or by a cook
     }
     expect((await ask(worker, `/api/status?token=${TOKEN}`, { headers })).status).toBe(401);
     expect((await ask(worker, '/api/pipelines/dns/sync', { method: 'POST', headers })).status).toBe(401);
+    expect((await ask(worker, '/api/pipelines/dns/history?domain=a.example', { headers })).status).toBe(401);
     const bearer = { ...headers, authorization: `Bearer ${TOKEN}` };
     expect((await ask(worker, '/api/status', { headers: bearer })).status).toBe(200);
     // The token does not help a page of somebody else.
@@ -165,6 +166,27 @@ test('with a token everything but /healthz asks for it, as a bearer or by a cook
       body: `token=${'x'.repeat(100_000)}`,
     });
     expect(large.status).toBe(413);
+  });
+});
+
+test('what is asked of a history and cannot be answered', async () => {
+  await withWorkers(async ({ configure, start }) => {
+    await configure(DNS);
+    const worker = start();
+    const told = async (path: string): Promise<unknown[]> => {
+      const { status, text } = await ask(worker, `/api/pipelines/${path}`);
+      return [status, JSON.parse(text)];
+    };
+    const hint = expect.stringContaining('history: true');
+    expect(await told('dns/history?domain=a.example')).toEqual([
+      400,
+      { error: expect.any(String), code: 'USAGE', hint },
+    ]);
+    const unnamed = { error: 'no domain is named', code: 'USAGE', hint: expect.any(String) };
+    for (const query of ['', '?domain=', '?domain=%20'])
+      expect(await told(`dns/history${query}`)).toEqual([400, unnamed]);
+    expect(await told('none/history?domain=a.example')).toMatchObject([404, {}]);
+    expect((await ask(worker, '/api/pipelines/dns/history', { headers: { host: 'evil.example' } })).status).toBe(403);
   });
 });
 

@@ -4,8 +4,8 @@ import { dirname } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress } from 'node:zlib';
-import { asDomainsyncError, DomainsyncError } from '../../common/errors.ts';
-import type { Entry } from '../../types/index.ts';
+import { asDomainsyncError, DomainsyncError } from '../common/errors.ts';
+import type { Entry } from '../types/index.ts';
 
 const HINT = 'Name a file in an existing folder: .jsonl for JSON Lines, .jsonl.zst for compressed ones.';
 

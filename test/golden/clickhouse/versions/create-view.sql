@@ -1,0 +1,1 @@
+CREATE VIEW IF NOT EXISTS `db`.`dns_asof` ON CLUSTER `c` AS (SELECT 1) COMMENT 'domainsync: versions 0123456789abcdef'

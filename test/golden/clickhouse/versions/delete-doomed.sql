@@ -1,0 +1,1 @@
+DELETE FROM history WHERE domain >= 'a' AND (domain, _version) IN (SELECT domain, version FROM doomed WHERE domain >= 'a')

@@ -1,0 +1,1 @@
+AS `db`.`dns` ENGINE = ReplicatedMergeTree ORDER BY domain SETTINGS lightweight_mutation_projection_mode = 'rebuild', replicated_deduplication_window = 1000000, replicated_deduplication_window_seconds = 3000000000 COMMENT ''

@@ -1,0 +1,1 @@
+AS `db`.`dns` ENGINE = MergeTree ORDER BY domain SETTINGS lightweight_mutation_projection_mode = 'rebuild' COMMENT ''
