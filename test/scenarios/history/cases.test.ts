@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { selectColumns } from '../../../src/rows/columns.ts';
 import { type Lab, openLab } from '../../support/clickhouse/lab.ts';
 import { columnsOf } from '../../support/history/checks.ts';
-import { fileOf, HistoryTable, type Told } from '../../support/history/tables.ts';
+import { fileOf, HistoryTable, type Options, type Told } from '../../support/history/tables.ts';
 
 let lab: Lab;
 
@@ -205,23 +205,30 @@ test('two pipelines with slices in one table', async () => {
   ]);
 });
 
-test('two pipelines at once, day after day', async () => {
+test('two pipelines at once, day after day, at last with versions that are forgotten', async () => {
   const table = new HistoryTable(lab, 'busy');
   const keys = ['de', 'fr'];
   const shown: string[][] = [];
-  for (let day = 1; day <= 4; day += 1) {
+  const loadDay = async (day: number, options: Options = {}): Promise<void> => {
     const date = `2026-02-0${day}`;
     await Promise.all(
       keys.map((key) => {
         const target = { dataset: 'dns', slice: { scope: 'tld', key } } as const;
-        const to = lab.destination(`busy-${key}`, { table: 'busy', target, shared: true, history: true });
+        const to = lab.destination(`busy-${key}`, { table: 'busy', target, shared: true, history: true, ...options });
         return lab.load(to, `busy-${key}`, fileOf(date, { [`kept.${key}`]: 'r', [`day${day}.${key}`]: date }));
       }),
     );
     shown.push(await table.live());
-  }
+  };
+  for (let day = 1; day <= 4; day += 1) await loadDay(day);
   for (const [n, rows] of shown.entries()) expect(await table.asof(`2026-02-0${n + 1}`)).toEqual(rows);
   expect(await table.history()).toHaveLength(4 + 3 * 4);
+  const retention = { runs: 86_400, rejects: 86_400, versions: 2 };
+  for (let day = 5; day <= 7; day += 1) await loadDay(day, { retention });
+  for (const day of [5, 6, 7]) expect(await table.asof(`2026-02-0${day}`)).toEqual(shown[day - 1]);
+  await expect(table.asof('2026-02-04')).rejects.toThrow('begins on 2026-02-05');
+  // What stands, what came on these three days, and the marks of what went on the last two.
+  expect(await table.history()).toHaveLength(2 + 3 * 2 + 2 * 2);
 });
 
 /** Three files; thirty days before the newest one is the date of the second. */
