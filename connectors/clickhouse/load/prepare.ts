@@ -24,6 +24,7 @@ import { type LiveTable, misplacedRecord, settleRecord, type TableFacts } from '
 import { foreignTable, readLiveState } from '../state/loaded-files.ts';
 import { commentOf, emptyLiveState, type LiveState, parseComment } from '../state/table-comment.ts';
 import { fitHistory } from '../versions/fit.ts';
+import { refuseForgetting } from '../versions/forget.ts';
 import { readHistory, refuseGap } from '../versions/record.ts';
 import { ensureAppendView, isOurs, type ViewedTable } from '../versions/views.ts';
 import { checkColumns, fitColumns, fitMemory, fitView } from './fit-columns.ts';
@@ -40,7 +41,10 @@ interface PrepareOptions {
   readonly history: boolean;
   readonly columns: readonly Column[];
   /** Seconds that domainsync_runs and domainsync_rejects remember. */
-  readonly retention: { readonly runs: number; readonly rejects: number };
+  /** Other pipelines load into the table too. */
+  readonly shared: boolean;
+  /** Seconds of domainsync_runs and domainsync_rejects, days of versions. */
+  readonly retention: { readonly runs: number; readonly rejects: number; readonly versions: number | null };
   /** Accepts a table with another table's record, and takes it for empty. */
   readonly force: boolean;
 }
@@ -65,8 +69,8 @@ async function makeTables(session: Session, options: PrepareOptions): Promise<vo
   const [live, feed] = [session.table(table), `${table}_changes`];
   const empty = emptyLiveState(mode, columns, session.placing.namesUuid ? undefined : null);
   await allOrFirstError(
-    ensureHistory(session, RUNS_TABLE, createRunsTable, retention.runs),
-    ensureHistory(session, REJECTS_TABLE, createRejectsTable, retention.rejects),
+    ensureRecords(session, RUNS_TABLE, createRunsTable, retention.runs),
+    ensureRecords(session, REJECTS_TABLE, createRejectsTable, retention.rejects),
     session.ensure(HELD_TABLE, createHeldTable(session.table(HELD_TABLE), session.placing)),
     session.ensure(table, createLiveTable(live, mode, columns, commentOf(empty), empty.uuid, session.placing)),
   );
@@ -136,6 +140,7 @@ export async function refuseUnfit(session: Session, options: PrepareOptions): Pr
     readLiveState(session, options.table),
   );
   await refuseDivergence(session, tableNames(options));
+  refuseForgetting(session, options);
   const versions = options.history ? await readHistory(session, options.table) : null;
   if (versions !== null) refuseGap(session, options.table, versions, state);
   if (state === null) return null;
@@ -158,7 +163,7 @@ function tableNames({ table, mode, changes, history }: PrepareOptions): string[]
 }
 
 /** Makes a table with a TTL, or gives the existing one the TTL of the configuration. */
-async function ensureHistory(
+async function ensureRecords(
   session: Session,
   name: string,
   create: (table: string, seconds: number, placing: Placing) => string,

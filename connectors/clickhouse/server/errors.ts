@@ -80,7 +80,7 @@ const HINTS: Readonly<Record<string, string>> = {
   '241': 'Raise the limit that the message names, or try when less runs on the server; what has landed is kept.',
   '225': KEEPER_HINT,
   '242':
-    'The table is read-only on the server: its replica has no session with ZooKeeper or Keeper, or its disk is read-only; the log of the server tells.',
+    'The table is read-only on the server: its replica has no session with ZooKeeper or Keeper, or its disk is read-only; the log of the server tells. A table without rows that stays so was being made when ZooKeeper went away: DROP TABLE ... SYNC on that server, and run again.',
   '243': FULL_DISK_HINT,
   '307': LIMIT, // TOO_MANY_BYTES
   '390': TABLE_GONE, // CANNOT_GET_CREATE_TABLE_QUERY, of CREATE TABLE ... AS

@@ -59,7 +59,7 @@ export function selectAsof(history: string, columns: readonly Column[], since: s
   const early = `the history of this table begins on ${since}: no date before it is known whole`;
   return `SELECT ${shown(columns)}
 FROM ${history} AS h
-INNER JOIN (SELECT domain, max(_version) AS version FROM ${history} WHERE _file_date <= {at:Date} GROUP BY domain) AS k ON h.domain = k.domain
+ALL INNER JOIN (SELECT domain, max(_version) AS version FROM ${history} WHERE _file_date <= {at:Date} GROUP BY domain) AS k ON h.domain = k.domain
 WHERE h._version = k.version AND h._deleted = 0 AND (SELECT throwIf({at:Date} < toDate(${literal(since)}), ${literal(early)})) = 0
 SETTINGS ${IN_ORDER}`;
 }
@@ -81,20 +81,25 @@ WHERE _deleted = 0 AND (_source, _file_date) IN (${newest})
 export function selectVersions(history: string, columns: readonly Column[]): string {
   return `SELECT ${shown(columns)}, k.froms[indexOf(k.versions, h._version)] AS valid_from, k.tos[indexOf(k.versions, h._version)] AS valid_to
 FROM ${history} AS h
-INNER JOIN (
-  SELECT domain,
-    arraySort(groupArray((_version, _file_date, _hash, _deleted))) AS every,
-    arrayFilter((row, n) -> n = length(every) OR every[n + 1].2 != row.2, every, arrayEnumerate(every)) AS dated,
-    arrayMap(n -> n = 1 OR dated[n].4 = 1 OR dated[n - 1].4 = 1 OR dated[n].3 != dated[n - 1].3, arrayEnumerate(dated)) AS begins,
-    arrayCumSum(begins) AS numbers,
-    arrayFilter(n -> dated[n].4 = 0 AND (n = length(dated) OR begins[n + 1]), arrayEnumerate(dated)) AS lasts,
-    arrayMap(n -> dated[n].1, lasts) AS versions,
-    arrayMap(n -> dated[indexOf(numbers, numbers[n])].2, lasts) AS froms,
-    arrayMap(n -> if(n = length(dated), NULL, dated[n + 1].2), lasts) AS tos
-  FROM ${history} GROUP BY domain
-) AS k ON h.domain = k.domain
+ALL INNER JOIN (${selectStretches(history)}) AS k ON h.domain = k.domain
 WHERE has(k.versions, h._version)
 SETTINGS ${IN_ORDER}`;
+}
+
+/**
+ * Of each domain the versions to show, and from when to when each stood. In steps of a subquery each: the old analyzer, which a reader may
+ * have set, puts expressions with lambdas in place of their aliases, and mixes up the lambdas' names.
+ */
+function selectStretches(history: string): string {
+  const every = `SELECT domain, arraySort(groupArray((_version, _file_date, _hash, _deleted))) AS every FROM ${history} GROUP BY domain`;
+  const dated = `SELECT domain, arrayFilter((e, i) -> i = length(every) OR every[i + 1].2 != e.2, every, arrayEnumerate(every)) AS dated FROM (${every})`;
+  const begins = `SELECT domain, dated,
+  arrayMap(j -> j = 1 OR dated[j].4 = 1 OR dated[j - 1].4 = 1 OR dated[j].3 != dated[j - 1].3, arrayEnumerate(dated)) AS begins FROM (${dated})`;
+  const lasts = `SELECT domain, dated, arrayCumSum(begins) AS numbers,
+  arrayFilter(k -> dated[k].4 = 0 AND (k = length(dated) OR begins[k + 1] = 1), arrayEnumerate(dated)) AS lasts FROM (${begins})`;
+  return `SELECT domain, arrayMap(l -> dated[l].1, lasts) AS versions,
+  arrayMap(m -> dated[indexOf(numbers, numbers[m])].2, lasts) AS froms,
+  arrayMap(n -> if(n = length(dated), NULL, dated[n + 1].2), lasts) AS tos FROM (${lasts})`;
 }
 
 /** Links are to be read as they are, whatever a reader has set. */
@@ -119,9 +124,9 @@ export function selectChangesValues(history: string, changes: string, columns: r
       SELECT ${ofChange}, c.lowest AS lowest, arrayMax(arrayFilter(v -> v < c.lowest, k.versions)) AS before,
         arrayMax(arrayFilter(v -> v <= c.highest, k.versions)) AS after
       FROM (${change}) AS c
-      INNER JOIN (SELECT domain, groupArray(_version) AS versions FROM ${history} GROUP BY domain) AS k ON c.domain = k.domain
+      ALL INNER JOIN (SELECT domain, groupArray(_version) AS versions FROM ${history} GROUP BY domain) AS k ON c.domain = k.domain
     ) AS c
-    INNER JOIN ${history} AS h ON c.domain = h.domain
+    ALL INNER JOIN ${history} AS h ON c.domain = h.domain
     WHERE c.before > 0 AND c.after >= c.lowest AND (h._version = c.before OR h._version = c.after)
   )
   GROUP BY ${keys}
@@ -181,7 +186,7 @@ SETTINGS ${IN_ORDER}`;
 /** So many keys of versions are a set in memory at once. */
 export const KEYS_PER_DELETE = 1_000_000;
 
-/** Masks them, in ranges of keys whose versions make a set in memory. */
-export function deleteDoomed(history: string, doomed: string, range: string): string {
-  return `DELETE FROM ${history} WHERE ${range} AND (domain, _version) IN (SELECT domain, version FROM ${doomed} WHERE ${range})`;
+/** Masks those of a range of keys that meet a condition. */
+export function deleteDoomed(history: string, doomed: string, range: string, which: string): string {
+  return `DELETE FROM ${history} WHERE ${range} AND ${which} AND (domain, _version) IN (SELECT domain, version FROM ${doomed} WHERE ${range})`;
 }

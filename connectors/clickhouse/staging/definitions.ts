@@ -42,8 +42,10 @@ FROM system.projections WHERE database = {database:String} AND table IN ({table:
   return {
     add: alone
       .filter((one) => one.table === model)
-      .map(({ kind, name, text }) => `ADD ${kind} ${identifier(name)} ${text}`),
-    drop: alone.filter((one) => one.table === table).map(({ kind, name }) => `DROP ${kind} ${identifier(name)}`),
+      .map(({ kind, name, text }) => `ADD ${kind} IF NOT EXISTS ${identifier(name)} ${text}`),
+    drop: alone
+      .filter((one) => one.table === table)
+      .map(({ kind, name }) => `DROP ${kind} IF EXISTS ${identifier(name)}`),
   };
 }
 

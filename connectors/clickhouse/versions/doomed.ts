@@ -18,11 +18,14 @@ export async function findDoomed(staging: Staging, from: string, edge: FileDate 
   return staging.number(`SELECT count() AS n FROM ${doomed}`);
 }
 
-/** Masks them in a staging table of home. Parts are not written anew, which waits for their next merge. */
-export async function dropDoomed(staging: Staging, table: string): Promise<void> {
+/**
+ * Masks them in a table of home. Parts are not written anew, which waits for their next merge.
+ * @param which condition on the rows
+ */
+export async function dropDoomed(staging: Staging, table: string, which = '1'): Promise<void> {
   const doomed = staging.part('doomed');
   const starts = await staging.query<{ domain: string }>(selectRangeStarts(doomed, KEYS_PER_DELETE));
   for (const range of keyRanges(starts.map(({ domain }) => domain))) {
-    await staging.repeatable(deleteDoomed(table, doomed, range));
+    await staging.repeatable(deleteDoomed(table, doomed, range, which));
   }
 }

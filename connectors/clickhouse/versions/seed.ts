@@ -1,6 +1,7 @@
 /** A table of versions begins: with the rows that the live table shows, whose parts are hard-linked. */
 import { randomUUID } from 'node:crypto';
 import type { FileDate } from '../../../src/types/index.ts';
+import { SERVER_CODES, serverCode } from '../server/errors.ts';
 import { awaitReplicas, havingRows } from '../server/replicas.ts';
 import { literal } from '../sql/names.ts';
 import { engineAndKeys, ONE_SERVER, type Placing } from '../sql/schema.ts';
@@ -61,11 +62,14 @@ export async function ensureHistory(
     began: Object.fromEntries(loaded.map(([source, { run }]) => [source, run.id])),
   });
   const { history } = historyNames(table.name);
-  await staging.defineOnce(
-    `RENAME TABLE ${staging.part(staging.shown('history'))} TO ${staging.table(history)}${staging.placing.onCluster}`,
-  );
+  const rename = `RENAME TABLE ${staging.part(staging.shown('history'))} TO ${staging.table(history)}${staging.placing.onCluster}`;
+  await staging.defineOnce(rename).catch((error: unknown) => {
+    // Another pipeline of the same table was faster: its history has what ours would have.
+    if (serverCode(error) !== SERVER_CODES.TABLE_ALREADY_EXISTS) throw error;
+  });
   const begun = await readHistory(staging, table.name);
   if (begun === null) throw new Error(`${history} is gone just after it was made`);
+  refuseGap(staging, table.name, begun, live);
   await ensureHistoryViews(staging, table, begun);
   return begun;
 }

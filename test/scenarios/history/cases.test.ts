@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { selectColumns } from '../../../src/rows/columns.ts';
 import { type Lab, openLab } from '../../support/clickhouse/lab.ts';
 import { columnsOf } from '../../support/history/checks.ts';
-import { fileOf, HistoryTable, type Told } from '../../support/history/tables.ts';
+import { fileOf, HistoryTable, type Options, type Told } from '../../support/history/tables.ts';
 
 let lab: Lab;
 
@@ -156,7 +156,7 @@ test('a domain that goes and comes back as it was has two versions', async () =>
   expect(await table.asof('2026-01-03')).toEqual(['b 1']);
 });
 
-test('a column that is loaded later: what else did not change is one version', async () => {
+test('a column that is loaded later: a version begins where the file has another value than the default', async () => {
   const table = new HistoryTable(lab, 'grows');
   const columns = selectColumns(['country']);
   const row = (country: string, registrar: string): Told => ({ 'Country by IP': country, Registrar: registrar });
@@ -164,7 +164,8 @@ test('a column that is loaded later: what else did not change is one version', a
   const more = { columns: selectColumns(['country', 'registrar']) };
   await table.load(fileOf('2026-01-02', { a: row('DE', '1'), b: row('AT', '2'), d: row('DE', '1') }), more);
   expect(await table.versions()).toEqual([
-    'a 1 2026-01-01 now',
+    'a  2026-01-01 2026-01-02',
+    'a 1 2026-01-02 now',
     'b  2026-01-01 2026-01-02',
     'b 2 2026-01-02 now',
     'c  2026-01-01 2026-01-02',
@@ -174,7 +175,7 @@ test('a column that is loaded later: what else did not change is one version', a
   const then = `SELECT domain, country FROM {t}_asof(at = '2026-01-01') ORDER BY domain`;
   expect(await table.query(then)).toEqual(['a', 'b', 'c'].map((domain) => ({ domain, country: 'DE' })));
   await table.load(fileOf('2026-01-03', { a: row('DE', '9'), b: row('AT', '2'), d: row('DE', '1') }), more);
-  expect((await table.versions()).slice(0, 2)).toEqual(['a 1 2026-01-01 2026-01-03', 'a 9 2026-01-03 now']);
+  expect((await table.versions()).slice(1, 3)).toEqual(['a 1 2026-01-02 2026-01-03', 'a 9 2026-01-03 now']);
 });
 
 test('two pipelines with slices in one table', async () => {
@@ -204,23 +205,30 @@ test('two pipelines with slices in one table', async () => {
   ]);
 });
 
-test('two pipelines at once, day after day', async () => {
+test('two pipelines at once, day after day, at last with versions that are forgotten', async () => {
   const table = new HistoryTable(lab, 'busy');
   const keys = ['de', 'fr'];
   const shown: string[][] = [];
-  for (let day = 1; day <= 4; day += 1) {
+  const loadDay = async (day: number, options: Options = {}): Promise<void> => {
     const date = `2026-02-0${day}`;
     await Promise.all(
       keys.map((key) => {
         const target = { dataset: 'dns', slice: { scope: 'tld', key } } as const;
-        const to = lab.destination(`busy-${key}`, { table: 'busy', target, shared: true, history: true });
+        const to = lab.destination(`busy-${key}`, { table: 'busy', target, shared: true, history: true, ...options });
         return lab.load(to, `busy-${key}`, fileOf(date, { [`kept.${key}`]: 'r', [`day${day}.${key}`]: date }));
       }),
     );
     shown.push(await table.live());
-  }
+  };
+  for (let day = 1; day <= 4; day += 1) await loadDay(day);
   for (const [n, rows] of shown.entries()) expect(await table.asof(`2026-02-0${n + 1}`)).toEqual(rows);
   expect(await table.history()).toHaveLength(4 + 3 * 4);
+  const retention = { runs: 86_400, rejects: 86_400, versions: 2 };
+  for (let day = 5; day <= 7; day += 1) await loadDay(day, { retention });
+  for (const day of [5, 6, 7]) expect(await table.asof(`2026-02-0${day}`)).toEqual(shown[day - 1]);
+  await expect(table.asof('2026-02-04')).rejects.toThrow('begins on 2026-02-05');
+  // What stands, what came on these three days, and the marks of what went on the last two.
+  expect(await table.history()).toHaveLength(2 + 3 * 2 + 2 * 2);
 });
 
 /** Three files; thirty days before the newest one is the date of the second. */

@@ -32,7 +32,7 @@ test('the statements of a history', async () => {
     'create-view': createVersionsView('`db`.`dns_asof`', 'SELECT 1', comment, placing),
     'insert-doomed': insertDoomed('doomed', HISTORY, null),
     'insert-doomed-by': insertDoomed('doomed', HISTORY, '2026-01-15'),
-    'delete-doomed': deleteDoomed('history', 'doomed', "domain >= 'a'"),
+    'delete-doomed': deleteDoomed('history', 'doomed', "domain >= 'a'", '_deleted = 0'),
     'brought-by': broughtBy({ file: { date: '2026-01-15' }, revision: 1, source: "d'ns" }),
   };
   for (const [name, sql] of Object.entries(statements))

@@ -1,1 +1,1 @@
-DELETE FROM history WHERE domain >= 'a' AND (domain, _version) IN (SELECT domain, version FROM doomed WHERE domain >= 'a')
+DELETE FROM history WHERE domain >= 'a' AND _deleted = 0 AND (domain, _version) IN (SELECT domain, version FROM doomed WHERE domain >= 'a')
