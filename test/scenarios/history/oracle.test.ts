@@ -2,15 +2,14 @@
 import { expect, test } from 'vitest';
 import { runHistoryCampaign } from '../../support/history/campaign.ts';
 
-const KILLS = 12;
-
-test.each([{ seed: 7 }, { seed: 8, deletes: false }, { seed: 9, slices: true }])(
-  'whatever is killed, each date is known as it was shown: %o',
-  async (which) => {
-    const { figures, faults, schedule } = await runHistoryCampaign({ ...which, files: 20, rows: 300, kills: KILLS });
-    expect(faults, schedule.join('\n')).toEqual([]);
-    expect(figures.files).toBeGreaterThanOrEqual(20);
-    expect(figures.killsOfDomainsync + figures.killsOfClickHouse).toBeGreaterThanOrEqual(KILLS);
-    expect(figures.versions).toBeGreaterThan(500);
-  },
-);
+test.each([
+  { seed: 7, files: 20, kills: 12 },
+  { seed: 8, files: 8, kills: 4, deletes: false },
+  { seed: 9, files: 8, kills: 4, slices: true },
+])('whatever is killed, each date is known as it was shown: %o', async (which) => {
+  const { figures, faults, schedule } = await runHistoryCampaign({ rows: 200, ...which });
+  expect(faults, schedule.join('\n')).toEqual([]);
+  expect(figures.files).toBeGreaterThanOrEqual(which.files);
+  expect(figures.killsOfDomainsync + figures.killsOfClickHouse).toBeGreaterThanOrEqual(which.kills);
+  expect(figures.versions).toBeGreaterThan(200);
+});
