@@ -7,6 +7,7 @@ import { unitTests } from './tools/unit-tests.ts';
 const STOCK_SUITE = [
   'test/scenarios/conformance/clickhouse.test.ts',
   'test/scenarios/sync/*.test.ts',
+  'test/scenarios/history/{append,cases,changes-values,edges,objects,switching}.test.ts',
   'test/connectors/clickhouse/load/{kill-first,kill-later}.test.ts',
   'test/connectors/clickhouse/staging/{take-over,staging}.test.ts',
   'test/scenarios/kills/campaign.test.ts',

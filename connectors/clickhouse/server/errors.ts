@@ -13,6 +13,7 @@ export const SERVER_CODES = {
   CANNOT_GET_CREATE_TABLE_QUERY: '390',
   TABLE_SIZE_EXCEEDS_MAX_DROP_SIZE_LIMIT: '359',
   ACCESS_DENIED: '497',
+  KEEPER_EXCEPTION: '999',
 } as const;
 
 /** Codes for a table or database that does not exist. */
@@ -89,7 +90,7 @@ const HINTS: Readonly<Record<string, string>> = {
     'The profile of the user does not let it have that setting: take it out of clickhouse.settings if it stands there, or loosen the constraint.',
   '285': REPLICAS,
   '286': REPLICAS,
-  '999': KEEPER_HINT,
+  [SERVER_CODES.KEEPER_EXCEPTION]: KEEPER_HINT,
   '469':
     'The file has a row that a constraint of the table forbids: drop the constraint, or leave such rows out with where.', // VIOLATED_CONSTRAINT
   '497': 'Give the user of clickhouse.username the right that the message names, or name another user.',

@@ -41,6 +41,7 @@ const IN_ORDER = [
   'optimize_aggregation_in_order = 1',
   "join_algorithm = 'full_sorting_merge'",
   'join_use_nulls = 0',
+  'aggregate_functions_null_for_empty = 0',
   'max_block_size = 8192',
   'max_bytes_before_external_sort = 500000000',
   'max_bytes_before_external_group_by = 500000000',

@@ -5,9 +5,11 @@
 import { type Cluster, homeOf } from '../server/cluster.ts';
 import { catchUp } from '../server/replicas.ts';
 import type { Session } from '../server/session.ts';
-import { CLAIMS_TABLE, HELD_TABLE, isReplicated, RUNS_TABLE } from '../sql/names.ts';
+import { CLAIMS_TABLE, HELD_TABLE, isReplicated, REJECTS_TABLE, RUNS_TABLE } from '../sql/names.ts';
+import { historyNames } from '../sql/versions.ts';
 import type { WorkState } from '../state/table-comment.ts';
 import { type Claim, dropStrayClaims, readClaim } from './claims.ts';
+import { dropHalfMade } from './half-made.ts';
 import { claimantAtWork, ownerAtWork } from './owner.ts';
 import { dropSet, isRows, listSets, type StagingPlace, type StagingSet } from './staging-sets.ts';
 
@@ -38,6 +40,7 @@ export async function unfinishedSet(
   table: string,
 ): Promise<UnfinishedSet | null> {
   if (session.cluster !== null) {
+    await dropHalfMade(session, ownTables(table));
     await catchUpHome(session, table);
     await dropStrayClaims(session, place);
   }
@@ -77,8 +80,13 @@ export async function isAtWork(session: Session, place: StagingPlace, set: Unfin
  * @param staging of the load that was taken over: what was decided may have come to the others first
  */
 export function catchUpHome(session: Session, table: string, staging: readonly string[] = []): Promise<void> {
-  const records = [CLAIMS_TABLE, RUNS_TABLE, HELD_TABLE];
-  return catchUp(session, [...records, table, `${table}_changes`, `${table}_previous`, `${table}_history`, ...staging]);
+  return catchUp(session, [...ownTables(table), ...staging]);
+}
+
+/** The replicated tables of a pipeline, as far as they exist. */
+function ownTables(table: string): string[] {
+  const records = [CLAIMS_TABLE, RUNS_TABLE, REJECTS_TABLE, HELD_TABLE];
+  return [...records, table, `${table}_changes`, `${table}_previous`, historyNames(table).history];
 }
 
 function ofClaim(cluster: Cluster, claim: Claim | null, sets: readonly StagingSet[]): UnfinishedSet | null {

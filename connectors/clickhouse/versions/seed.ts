@@ -58,7 +58,8 @@ export async function ensureHistory(
     id: randomUUID(),
     of: live.id,
     since: newestHeld(live) ?? coming,
-    layout: live.layout,
+    // Rows whose hashes are of another layout are hashed anew before the next load, see fit.ts.
+    layout: loaded.every(([, { layout }]) => layout === live.layout) ? live.layout : '',
     began: Object.fromEntries(loaded.map(([source, { run }]) => [source, run.id])),
   });
   const { history } = historyNames(table.name);

@@ -7,7 +7,7 @@ import { lackOfBed } from '../../support/bed/index.ts';
 import { runCampaign } from '../../support/cluster/campaign.ts';
 import { describeWhere } from '../../support/installed.ts';
 
-const SCHEDULES = 10;
+const SCHEDULES = 5;
 /** Bounds a hang. */
 const TIMEOUT_MS = 1_200_000;
 

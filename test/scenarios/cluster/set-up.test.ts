@@ -134,6 +134,24 @@ pipelines: { dns: { dataset: dns, to: { clickhouse: { table: ${mode}, mode: ${mo
     await expectRefused(`url: ${urls()}, cluster: c`, of, 8, /\.sync is another table \(UUID .*\): on the replica 127/);
   });
 
+  test('a table that was being made when ZooKeeper went away is made anew', async () => {
+    const of = await database('CREATE DATABASE DB');
+    const [home, other] = servers();
+    await ask(home, 'CREATE TABLE sync_changes ON CLUSTER c (a UInt8) ENGINE = ReplicatedMergeTree ORDER BY a', of);
+    await ask(home, 'DETACH TABLE sync_changes', of);
+    await ask(other, "SYSTEM DROP REPLICA 'r1' FROM TABLE sync_changes", of);
+    await ask(other, 'DROP TABLE sync_changes SYNC', of);
+    await ask(home, 'ATTACH TABLE sync_changes', of);
+    const readOnly = `SELECT count() FROM system.replicas WHERE database = '${of}' AND is_readonly`;
+    expect(await ask(home, readOnly)).toBe('1\n');
+    const { code, stderr } = await run(`url: ${urls()}, cluster: c`, of, 'sync', 'sync');
+    expect(code, stderr).toBe(0);
+    expect(await ask(home, readOnly)).toBe('0\n');
+    const [here, there] = await shown(of, 'sync');
+    expect(there).toBe(here);
+    expect(await ask(other, 'SELECT count() FROM sync_changes', of)).toBe('0\n');
+  });
+
   test('a balancer in front of the replicas', async () => {
     const of = await database(null);
     let turn = 0;
