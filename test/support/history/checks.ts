@@ -113,6 +113,7 @@ export async function valueChangeFaults(
   loaded: readonly LoadedFile[],
   copies: readonly string[],
 ): Promise<string[]> {
+  // JSON whose slashes are as they are.
   const text = (of: 'a' | 'b', name: string): string =>
     MAPS.includes(name) ? `replaceAll(toJSONString(${of}.${name}), '\\\\/', '/')` : `toString(${of}.${name})`;
   const listed = COLUMN_NAMES.map((name) => `('${name}', ${text('a', name)}, ${text('b', name)})`).join(', ');
@@ -129,7 +130,7 @@ ARRAY JOIN ${changed} AS c WHERE arrayExists(c -> NOT endsWith(c.1, '_checked_at
   if (expected.length === 0) return [];
   const view = `${table}_changes_values`;
   const others = await query(`SELECT op FROM ${view} WHERE op != 'update' LIMIT 1`);
-  const is = `(SELECT domain, file_date, previous_file_date, toString(column) AS column, replaceAll(old, '\\\\/', '/') AS old, replaceAll(new, '\\\\/', '/') AS new FROM ${view})`;
+  const is = `(SELECT domain, file_date, previous_file_date, toString(column) AS column, old, new FROM ${view})`;
   const differences = await rowDifferences(query, is, `(${expected.join(' UNION ALL ')})`);
   return [...others.map(() => `${view} has other rows than updates`), ...differences];
 }
