@@ -5,7 +5,7 @@ import type { Session } from '../server/session.ts';
 import { identifier } from '../sql/names.ts';
 import { historyNames } from '../sql/versions.ts';
 import type { LiveTable } from '../state/live-table.ts';
-import { type HistoryTable, newestHeld, readHistory } from './record.ts';
+import { gapOf, type HistoryTable, newestHeld, readHistory } from './record.ts';
 import type { ViewedTable } from './views.ts';
 
 /** @throws USAGE where there is no history yet */
@@ -46,7 +46,8 @@ export async function historyStatus(
   const { name } = history.facts;
   // What forgetting has masked is still in the parts.
   const rows = await session.number(`SELECT count() AS n FROM ${session.table(name)}`);
-  const until = kept ? newestHeld(live) : await newestVersion(session, history);
+  const whole = kept && gapOf(table, history, live) === null;
+  const until = whole ? newestHeld(live) : await newestVersion(session, history);
   return { object: `${session.database}.${name}`, kept, since: history.since, until, rows };
 }
 
