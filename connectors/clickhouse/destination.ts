@@ -63,6 +63,7 @@ export class ClickHouseDestination implements Destination {
     this.#place = { pipeline, destination: this.name, table };
     this.#part = { table, mode, source: sourceKey(options.target), stays: mode === 'sync' && (shared || !deletes) };
     this.#tables = {
+      pipeline,
       mode,
       name: table,
       live: homes.table(table),

@@ -8,6 +8,7 @@ import {
   columnType,
   createLiveView,
   hashExpression,
+  ONE_SNAPSHOT,
   ownColumns,
   REMEMBERED,
   TABLE_KEYS,
@@ -19,6 +20,7 @@ import { replaceView } from '../state/replace-view.ts';
 import { commentOf, type LiveState, layoutOf } from '../state/table-comment.ts';
 
 interface TableOptions {
+  readonly pipeline: string;
   readonly table: string;
   readonly mode: TableMode;
   readonly columns: readonly Column[];
@@ -82,17 +84,18 @@ export async function fitMemory(session: Session, table: string): Promise<void> 
   await session.define(`ALTER TABLE ${session.table(table)}${session.placing.onCluster} MODIFY SETTING ${REMEMBERED}`);
 }
 
-/** Exchanges a view of ours that lacks a column for one that has it: at no moment is there none. */
+/** Exchanges a view of ours that lacks a column, or the setting of ONE_SNAPSHOT, for one that has it: at no moment is there none. */
 export async function fitView(session: Session, options: TableOptions): Promise<void> {
-  const { table, mode, columns } = options;
+  const { pipeline, table, mode, columns } = options;
   const shown = await columnTypes(session, `${table}_live`);
-  if (columns.every((column) => shown.has(column.name))) return;
-  const view = await session.first<{ comment: string }>(
-    'SELECT comment FROM system.tables WHERE database = {database:String} AND name = {view:String}',
+  const isWhole = columns.every((column) => shown.has(column.name));
+  if (isWhole && mode !== 'append') return;
+  const view = await session.first<{ comment: string; definition: string }>(
+    'SELECT comment, as_select AS definition FROM system.tables WHERE database = {database:String} AND name = {view:String}',
     { database: session.database, view: `${table}_live` },
   );
-  if (view?.comment !== VIEW_COMMENT) return;
-  await replaceView(session, `${table}_live`, (view) =>
+  if (view?.comment !== VIEW_COMMENT || (isWhole && view.definition.includes(ONE_SNAPSHOT))) return;
+  await replaceView(session, { name: `${table}_live`, pipeline }, (view) =>
     createLiveView(view, session.table(table), mode, columns, session.placing),
   );
 }

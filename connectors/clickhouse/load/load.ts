@@ -111,13 +111,12 @@ export class ClickHouseLoad implements Load {
     // A table that was copied or restored has rows but no record.
     const stays = shared || (!deletes && live.facts.rows > 0);
     if (mode === 'sync' && (stays || Object.keys(live.sources).length > 0)) {
-      const history = context.tables.history
-        ? await ensureHistory(staging, context.tables, live, work.file.date)
-        : null;
-      this.#load.change({ history: history?.id ?? null });
       const comparable = before === null || before.layout === layoutOf(context.tables.columns);
       const built = buildDelta(staging, context.tables, work, { landed, comparable });
-      const [[columns], counts] = await allOrFirstError(verified, built);
+      const { date } = work.file;
+      const kept = context.tables.history ? ensureHistory(staging, context.tables, live, date) : Promise.resolve(null);
+      const [[columns], counts, history] = await allOrFirstError(verified, built, kept);
+      this.#load.change({ history: history?.id ?? null });
       const result = { ...resultWith(columns), ...counts };
       await replicateDelta(staging, context.tables, work);
       return this.#ready(staging, result);
@@ -203,7 +202,8 @@ export class ClickHouseLoad implements Load {
   /** Begins the versions of a table that had none, and forgets old ones. What a history lacks is for the next load to refuse. */
   async #settleHistory(staging: Staging, { date, rows }: SnapshotRecord): Promise<void> {
     const { tables, liveState, versionDays } = this.#context;
-    if (!tables.history) return;
+    // Versions that were kept along with the rows have a history already; only old ones are left to look for.
+    if (!tables.history || (this.#load.work.history != null && versionDays === null)) return;
     const live = await liveState(staging);
     if (live === null) return;
     const found = await readHistory(staging, tables.name);

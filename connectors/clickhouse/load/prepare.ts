@@ -97,9 +97,9 @@ async function makeTables(session: Session, options: PrepareOptions): Promise<vo
 
 function viewedTable(
   session: Session,
-  { table, columns, changes }: Pick<PrepareOptions, 'table' | 'columns' | 'changes'>,
+  { pipeline, table, columns, changes }: Pick<PrepareOptions, 'pipeline' | 'table' | 'columns' | 'changes'>,
 ): ViewedTable {
-  return { name: table, columns, changes: changes ? session.table(`${table}_changes`) : null };
+  return { pipeline, name: table, columns, changes: changes ? session.table(`${table}_changes`) : null };
 }
 
 async function ensureView(session: Session, options: PrepareOptions): Promise<void> {

@@ -5,6 +5,7 @@ import { loadedColumns, type RowTarget } from '../staging/partition.ts';
 import type { WorkState } from '../state/table-comment.ts';
 
 export interface TargetTables {
+  readonly pipeline: string;
   readonly mode: TableMode;
   /** Bare name of the live table. */
   readonly name: string;

@@ -146,6 +146,12 @@ export function ownColumns(mode: TableMode): readonly { readonly name: string; r
 export const VIEW_COMMENT = 'domainsync: current rows';
 
 /**
+ * For views that read a table twice: both times the same parts. Otherwise a file that becomes visible in between is named by the one and
+ * not there for the other, and readers see nothing [seen in 25.8, where 0 is the default; in 26.7 it is 1].
+ */
+export const ONE_SNAPSHOT = 'enable_shared_storage_snapshot_in_query';
+
+/**
  * What users query.
  * - sync: FINAL leaves out replaced rows, and with `_deleted` in the engine those that are gone.
  * - append: the newest file of each source; both conditions are answered from the partitions' names, without reading rows.
@@ -163,7 +169,8 @@ export function createLiveView(
     sync: `${table} FINAL`,
     replace: table,
     append: `${table}
-WHERE _deleted = 0 AND (_source, _file_date) IN (SELECT _source, max(_file_date) FROM ${table} GROUP BY _source)`,
+WHERE _deleted = 0 AND (_source, _file_date) IN (SELECT _source, max(_file_date) FROM ${table} GROUP BY _source)
+SETTINGS ${ONE_SNAPSHOT} = 1`,
   };
   // Without the parentheses, versions before 26.7 take COMMENT for an alias of the table.
   return `CREATE VIEW IF NOT EXISTS ${view}${onCluster} AS (SELECT ${names} FROM ${rows[mode]}) COMMENT ${literal(VIEW_COMMENT)}`;

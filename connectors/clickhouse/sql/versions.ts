@@ -2,7 +2,7 @@
 import type { Column } from '../../../src/types/index.ts';
 import { identifier, literal } from './names.ts';
 import { FILE_VERSIONS, LOWEST_VERSION } from './row-version.ts';
-import { engineAndKeys, ONE_SERVER, type Placing, REMEMBERED } from './schema.ts';
+import { engineAndKeys, ONE_SERVER, ONE_SNAPSHOT, type Placing, REMEMBERED } from './schema.ts';
 
 /** The objects beside a live table that keeps versions, by their bare names. */
 export interface HistoryNames {
@@ -36,6 +36,7 @@ export function historyDefinition(like: string, placing: Placing = ONE_SERVER): 
  * A condition on `domain` reaches both sides, in 25.8 too, where one on LIMIT BY or a window function does not [measured].
  */
 const IN_ORDER = [
+  `${ONE_SNAPSHOT} = 1`,
   'optimize_read_in_order = 1',
   'read_in_order_use_buffering = 0',
   'optimize_aggregation_in_order = 1',
@@ -72,7 +73,8 @@ export function selectAppendAsof(table: string, columns: readonly Column[]): str
   const none = 'the table holds no file of this date or before';
   return `SELECT ${names} FROM ${table}
 WHERE _deleted = 0 AND (_source, _file_date) IN (${newest})
-  AND (SELECT throwIf(min(_file_date) > {at:Date} OR count() = 0, ${literal(none)}) FROM ${table}) = 0`;
+  AND (SELECT throwIf(min(_file_date) > {at:Date} OR count() = 0, ${literal(none)}) FROM ${table}) = 0
+SETTINGS ${ONE_SNAPSHOT} = 1`;
 }
 
 /**

@@ -77,11 +77,12 @@ async function exchangeHistory(
  */
 async function forgetInPlace(staging: Staging, table: KeptTable, history: HistoryTable, edge: FileDate): Promise<void> {
   const from = staging.table(history.facts.name);
+  // First, for the others to see. What a kill leaves goes with what is forgotten next.
+  const comment = literal(historyComment({ ...history, since: edge }));
+  await staging.define(`ALTER TABLE ${from} MODIFY COMMENT ${comment}`);
   await ensureHistoryViews(staging, table, { since: edge });
   await dropDoomed(staging, from, '_deleted = 0');
   await dropDoomed(staging, from, '_deleted = 1');
-  const comment = literal(historyComment({ ...history, since: edge }));
-  await staging.define(`ALTER TABLE ${from} MODIFY COMMENT ${comment}`);
 }
 
 function daysBefore(date: FileDate, days: number): FileDate {

@@ -1,6 +1,7 @@
 /** What a file brought, as versions: the part that was attached to the live table is attached once more. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DomainsyncError } from '../../../src/common/errors.ts';
+import { allOrFirstError } from '../server/all-or-first-error.ts';
 import { broughtBy } from '../sql/row-version.ts';
 import { makePartVisible } from '../staging/partition.ts';
 import type { Staging } from '../staging/staging.ts';
@@ -22,10 +23,11 @@ interface Versions {
  */
 export async function keepVersions(staging: Staging, table: KeptTable, work: WorkState): Promise<void> {
   const target = historyTarget(staging, table);
-  const wanted = await versionsIn(staging, staging.part(staging.shown('delta')), '1');
-  if (wanted.n === '0') return;
   const mine = broughtBy(work);
-  await awaitAttach(staging, target.table);
+  const [wanted] = await allOrFirstError(
+    versionsIn(staging, staging.part(staging.shown('delta')), '1'),
+    awaitAttach(staging, target.table),
+  );
   const has = await versionsIn(staging, target.table, mine);
   if (isSame(has, wanted)) return;
   // Those of a load that was given up once it was decided: no other load has had this revision of the date.

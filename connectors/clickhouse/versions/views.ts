@@ -18,6 +18,8 @@ import type { HistoryTable } from './record.ts';
 
 /** A live table that has such views. */
 export interface ViewedTable {
+  /** The one that loads into it now. */
+  readonly pipeline: string;
   /** Its bare name. */
   readonly name: string;
   readonly columns: readonly Column[];
@@ -28,12 +30,12 @@ export interface ViewedTable {
 /** Makes the views, or those anew that are not as they would be made now: columns were added, or what they read begins later. */
 export async function ensureHistoryViews(
   session: Session,
-  { name, columns, changes }: ViewedTable,
+  { pipeline, name, columns, changes }: ViewedTable,
   { since }: Pick<HistoryTable, 'since'>,
 ): Promise<void> {
   const names = historyNames(name);
   const history = session.table(names.history);
-  await ensureViews(session, [
+  await ensureViews(session, pipeline, [
     { name: names.asof, select: selectAsof(history, columns, since) },
     { name: names.versions, select: selectVersions(history, columns) },
     ...(changes === null
@@ -43,11 +45,11 @@ export async function ensureHistoryViews(
 }
 
 /** The view of mode `append`. Where a user's table has its name, there is none: the name was free for use before there was such a view. */
-export async function ensureAppendView(session: Session, { name, columns }: ViewedTable): Promise<void> {
+export async function ensureAppendView(session: Session, { pipeline, name, columns }: ViewedTable): Promise<void> {
   const { asof } = historyNames(name);
   const there = (await tableFacts(session, [asof])).get(asof);
   if (there !== undefined && !isOurs(there)) return;
-  await ensureViews(session, [{ name: asof, select: selectAppendAsof(session.table(name), columns) }]);
+  await ensureViews(session, pipeline, [{ name: asof, select: selectAppendAsof(session.table(name), columns) }]);
 }
 
 /** Whether an object with the name of such a view is one. */
@@ -61,7 +63,7 @@ interface View {
   readonly select: string;
 }
 
-async function ensureViews(session: Session, views: readonly View[]): Promise<void> {
+async function ensureViews(session: Session, pipeline: string, views: readonly View[]): Promise<void> {
   const found = await tableFacts(
     session,
     views.map(({ name }) => name),
@@ -71,6 +73,6 @@ async function ensureViews(session: Session, views: readonly View[]): Promise<vo
     const create = (view: string): string => createVersionsView(view, select, comment, session.placing);
     const there = found.get(name);
     if (there === undefined) await session.define(create(session.table(name)));
-    else if (there.comment !== comment) await replaceView(session, name, create);
+    else if (there.comment !== comment) await replaceView(session, { name, pipeline }, create);
   }
 }

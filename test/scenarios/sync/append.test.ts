@@ -1,4 +1,5 @@
 /** Mode `append`: every file stays, and readers of the view see the newest of each slice. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ClickHouseDestinationOptions } from '../../../connectors/clickhouse/destination.ts';
 import type { RunOutcome } from '../../../src/pipeline/run.ts';
@@ -51,6 +52,36 @@ test('every file stays; older ones are taken in, a revision takes the place of t
   expect((await destination('all').loadedSnapshot(NEVER))?.date).toBe('2026-01-03');
   const [made] = await lab.query(`SELECT sorting_key FROM system.tables WHERE database = 'lab' AND name = 'all'`);
   expect(made).toEqual({ sorting_key: 'domain, _file_date' });
+});
+
+test('a reader that begins while a file becomes visible sees one whole file; a view of before is replaced', async () => {
+  await load('both', file('2026-01-01', ['a.de', 'b.de']));
+  await load('both', file('2026-01-02', ['c.de', 'd.de', 'e.de']));
+  await lab.command('CREATE TABLE lab.kept AS lab.both');
+  const partition = "('all-data', '2026-01-02')";
+  await lab.command(`ALTER TABLE lab.kept ATTACH PARTITION ${partition} FROM lab.both`);
+  const seen = async (view: string): Promise<string> => {
+    await lab.command(`ALTER TABLE lab.both DROP PARTITION ${partition}`);
+    // The server takes a second for each look at the parts of a table: the file comes between the first and the second.
+    const slow = 'SETTINGS merge_tree_storage_snapshot_sleep_ms = 1000';
+    const reading = lab.query<{ n: string }>(`SELECT toString(count()) AS n FROM ${view} ${slow}`);
+    await sleep(1500);
+    await lab.command(`ALTER TABLE lab.both REPLACE PARTITION ${partition} FROM lab.kept`);
+    return (await reading)[0]?.n ?? '';
+  };
+  for (const view of ['lab.both_live', "lab.both_asof(at = '2026-01-09')"])
+    expect(['2', '3']).toContain(await seen(view));
+  const definition = async (): Promise<string> => {
+    const of = "SELECT as_select FROM system.tables WHERE database = 'lab' AND name = 'both_live'";
+    return (await lab.query<{ as_select: string }>(of))[0]?.as_select ?? '';
+  };
+  const made = await definition();
+  const before = made.replace(/\s+SETTINGS enable_shared_storage_snapshot_in_query = \w+/, '');
+  expect(before).not.toBe(made);
+  await lab.command('DROP TABLE lab.both_live');
+  await lab.command(`CREATE VIEW lab.both_live AS (${before}) COMMENT 'domainsync: current rows'`);
+  await load('both', file('2026-01-03', ['f.de']));
+  expect(await definition()).toBe(made);
 });
 
 test('a newest file without rows is what the view shows', async () => {

@@ -14,4 +14,4 @@ SELECT domain, op, file_date, previous_file_date, `column`, old, new FROM (
   GROUP BY domain, op, file_date, previous_file_date, _revision, _source, columns
 )
 ARRAY JOIN columns AS `column`, olds AS old, news AS new
-SETTINGS optimize_read_in_order = 1, read_in_order_use_buffering = 0, optimize_aggregation_in_order = 1, join_algorithm = 'full_sorting_merge', join_use_nulls = 0, aggregate_functions_null_for_empty = 0, max_block_size = 8192, max_bytes_before_external_sort = 500000000, max_bytes_before_external_group_by = 500000000, output_format_json_escape_forward_slashes = 0
+SETTINGS enable_shared_storage_snapshot_in_query = 1, optimize_read_in_order = 1, read_in_order_use_buffering = 0, optimize_aggregation_in_order = 1, join_algorithm = 'full_sorting_merge', join_use_nulls = 0, aggregate_functions_null_for_empty = 0, max_block_size = 8192, max_bytes_before_external_sort = 500000000, max_bytes_before_external_group_by = 500000000, output_format_json_escape_forward_slashes = 0
