@@ -28,8 +28,8 @@ function expectTour(project: Project, { code, stdout, stderr }: Finished): void 
   const changes = [...stdout.matchAll(/^(insert|update|delete) +([\d,]+) /gm)].map(([, op, n]) => [op, number(n)]);
   expect(Object.fromEntries(changes)).toEqual({ insert: inserted, update: updated, delete: deleted });
   expect(stdout).toContain('FROM demo.domains_live');
-  const versions = [...stdout.matchAll(/^(\S+) +(\S.*\S) +(2026-01-15|2026-01-16) *(2026-01-16)?$/gm)].map((found) =>
-    found.slice(1),
+  const versions = [...stdout.matchAll(/^(\S+) {2,}(\S.*?) {2,}(2026-01-15|2026-01-16)(?: +(2026-01-16))? *$/gm)].map(
+    (found) => found.slice(1),
   );
   const [[domain = '', then] = [], [, now] = []] = versions;
   expect(versions).toEqual([
